@@ -1,6 +1,6 @@
 import type { JsonObject } from '../shared/json.js';
 
-/** Arguments come from a model: a wrong one is a sentence for it to read, thrown here and caught where tools run. */
+/** An invalid argument in a model's call. Its message is a sentence for the model; it is caught where tools run. */
 export class BadArgument extends Error {
   override readonly name = 'BadArgument';
 }

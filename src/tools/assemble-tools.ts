@@ -76,8 +76,8 @@ async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan
 }
 
 /**
- * In an eval that is not live no server is asked for its tools: the case names what is called. Operations that only the
- * case knows, as when a document is unreadable, are included.
+ * In an eval that is not live, no server is asked for its tools: the case names what is called. Includes operations
+ * that only the case knows, as when a document is unreadable.
  */
 async function allOperations(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly Operation[]> {
   const { standIn } = context;
@@ -98,7 +98,10 @@ function missing(agent: AgentPlan, tool: ToolPlan, found: readonly Operation[]):
   });
 }
 
-/** A server of an agent's own file is its own grant, and so is one of .mcp.json that `mcpServers` names: all of it. */
+/**
+ * The agent's grants for this tool; undefined grants all of it, as for a server in the agent's own file, or one of
+ * .mcp.json that `mcpServers` names.
+ */
 function grantsOf({ grants }: AgentPlan, tool: string): readonly string[] | undefined {
   const own = grants.filter((grant) => toolOf(grant) === tool);
   return own.length === 0 ? undefined : own;
@@ -157,7 +160,7 @@ async function answerFrom(standIn: StandIn, ref: string, callKey: string): Promi
   return answer ?? toolError(`${ref} is not called in this eval: its case has no result for it under ### Tools`);
 }
 
-/** Operations that the case answers and that were not found; one for the whole tool where there is nothing else. */
+/** Operations that the case answers but that were not found; one for the whole tool if there are no others. */
 function cannedOperations(
   { name, description }: ToolPlan,
   { tools }: StandIn,

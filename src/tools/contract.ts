@@ -6,13 +6,13 @@ import type { Json, JsonObject } from '../shared/json.js';
 import type { Redactor } from '../shared/redact.js';
 import type { LaneServers } from './mcp/contract.js';
 
-/** What a step may use of the vaults. Values stay in the worker, but for what its programs are given. */
+/** The secrets that a step may use. Values stay in the worker, except those for the step's programs. */
 export interface StepSecrets {
-  /** Redacts secrets from a text. Call it late: it learns of tokens as they are fetched. */
+  /** The redactor of the step's secrets. Call it late, since it learns of tokens as they are fetched. */
   hide(): Redactor;
   /** The current value of `${NAME}`; null when the step may not use it. Throws a Refusal when it is unavailable. */
   value(name: string): Promise<string | null>;
-  /** What programs are given. `folder` is one of the host in which a socket for them may be made. */
+  /** The secrets for programs. `folder` is a host folder for their socket. */
   forPrograms(folder: string): Promise<ProgramSecrets>;
 }
 
@@ -37,21 +37,23 @@ export interface ToolContext {
   readonly openFolder: () => Promise<unknown>;
   /** The MCP servers of this lane. */
   readonly servers: LaneServers;
-  /** Memory files this run has read, by path, with the sha it saw: kept over replays by the journal. */
+  /** Memory files that this run has read, by path, with the sha it saw. The journal restores them on replay. */
   readonly seen: ReadonlyMap<string, string>;
   /** Results of earlier steps, which Read shows under `steps/<id>.md`. */
   readonly results: ReadonlyMap<string, string>;
-  /** The ids that steps had in earlier versions: Read takes them too. */
+  /** The ids that steps had in earlier versions, which Read accepts too. */
   readonly oldIds?: ReadonlyMap<string, string>;
   readonly secrets: StepSecrets;
-  /** Tool results that have left the model's context, by the path that it was given for each; null for another. */
+  /**
+   * Reads a tool result that has left the model's context, by the path that the model was given; null for other paths.
+   */
   readonly saved?: (path: string) => Promise<string | null>;
   readonly signal: AbortSignal;
   /** Throws when this attempt no longer holds its lane. Call it first in every transaction that writes. */
   readonly guard: (sql: Sql) => Promise<void>;
   /** Receives programs' output as it comes. */
   readonly onOutput?: (chunk: string) => void;
-  /** Writes an event of the step: what is made ready for it, and what it cannot use. */
+  /** Writes an event of the step: what is prepared for it, or unavailable. */
   readonly emit?: (type: ToolEvent, data: JsonObject) => void;
   /** The canned results that replace granted tools, in a run of an eval. */
   readonly standIn?: StandIn | null;
@@ -75,21 +77,21 @@ export interface ToolOutcome {
   readonly seen?: readonly { readonly path: string; readonly sha: string }[];
   /** A memory file that this call really changed. */
   readonly memoryWrite?: string;
-  /** True when files were left in the lane, though nothing of the world was acted on: they are stored with the call. */
+  /** True when the call left files in the lane without acting outside: they are stored with the call. */
   readonly left?: boolean;
-  /** What the trace shows besides: exit code, duration, killed. */
+  /** Further fields of the trace: exit code, duration, killed. */
   readonly detail?: { readonly [key: string]: Json };
 }
 
 export interface AgentTool {
-  /** As files name it: a built-in's name, a tool's, or `tool.operation`. The model has `spec.name`. */
+  /** The name in files: a built-in's, a tool's, or `tool.operation`. The model sees `spec.name`. */
   readonly ref: string;
   readonly spec: ToolSpec;
   /** True when repeating this call could repeat an effect. */
   acts(args: JsonObject): boolean;
-  /** True for what starts programs: at most four at a time a run. */
+  /** True for a tool that starts programs. At most four run at a time in a run. */
   readonly program: boolean;
-  /** True where an eval's case answers: nothing acts, so no approval is needed. */
+  /** True when an eval's case answers: nothing acts, so no approval is needed. */
   readonly canned?: true;
   /** Why it cannot be used now; its calls answer this. */
   readonly fault?: string;
@@ -100,7 +102,7 @@ export interface AgentTool {
 export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
   /** Why it cannot be used in this step. */
   readonly unusable?: string;
-  /** As its document or server names it; null for a tool that is one thing alone. */
+  /** The name in its document or server; null for a tool that is a single operation. */
   readonly operation: string | null;
   readonly description: string;
   /** JSON Schema of the arguments. */
@@ -109,7 +111,7 @@ export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
 
 /** The canned results that replace granted tools in a run of an eval. */
 export interface StandIn {
-  /** Whether a call without a canned result reaches the world. */
+  /** Whether a call without a canned result executes the real tool. */
   readonly live: boolean;
   /** The tools that have one, by `tool` or `tool.operation`. */
   readonly tools: readonly string[];

@@ -4,14 +4,14 @@ import type { StepSecrets, ToolContext } from './contract.js';
 const PLACEHOLDER = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 interface Filling {
-  /** The tool's name, for the sentence. */
+  /** The tool's name, for the error. */
   readonly tool: string;
   readonly secrets: StepSecrets;
   /** Encodes a secret for the text. */
   readonly write: (name: string, secret: string) => string;
 }
 
-/** A tool's text with each `${NAME}` replaced by what the step may use under that name; see grantedSecret. */
+/** A tool's text with each `${NAME}` replaced by the step's secret of that name; see grantedSecret. */
 export async function fillText(text: string, { tool, secrets, write }: Filling): Promise<string> {
   const values = new Map<string, string>();
   for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {
@@ -20,7 +20,10 @@ export async function fillText(text: string, { tool, secrets, write }: Filling):
   return text.replace(PLACEHOLDER, (whole, name: string) => values.get(name) ?? whole);
 }
 
-/** Throws BadArgument with a sentence for the model when the step may not use it, and a Refusal when it cannot be had. */
+/**
+ * The secret's value. Throws BadArgument with a sentence for the model when the step may not use it, and a Refusal when
+ * it is unavailable.
+ */
 export async function grantedSecret(tool: string, secrets: StepSecrets, name: string): Promise<string> {
   const value = await secrets.value(name);
   if (value !== null) return value;
@@ -29,7 +32,7 @@ export async function grantedSecret(tool: string, secrets: StepSecrets, name: st
   );
 }
 
-/** Each of a tool's texts, see fillText. */
+/** Fills each of a tool's texts, see fillText. */
 export async function fillSecrets(
   tool: string,
   texts: Readonly<Record<string, string>>,

@@ -3,7 +3,7 @@ import { newId } from '../shared/ids.js';
 import type { ToolContext, ToolOutcome } from './contract.js';
 import { writeLaneFile } from './lane/lane-files.js';
 
-/** What a model reads of one result, in UTF-16 code units. */
+/** The maximum that a model reads of one result, in UTF-16 code units. */
 export const MAX_RESULT = 30_000;
 
 /** A result that is longer is cut in the middle and saved whole in the lane, where Read and programs find it. */
@@ -35,7 +35,7 @@ function cutMiddle(text: string, mark: string): string {
   return wholeCharacters(text.slice(0, half)) + mark + wholeCharacters(text.slice(-half));
 }
 
-/** A cut through a surrogate pair leaves half a character at an end: it goes. */
+/** Removes half a surrogate pair that a cut left at either end. */
 function wholeCharacters(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
 }

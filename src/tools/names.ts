@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { AgentTool, Operation } from './contract.js';
 
-/** The longest name that every provider takes. */
+/** The longest name that every provider accepts. */
 const MAX_NAME = 64;
 
 /** What a grant, a step's `tools`, a denial or an approval names: a whole tool, or one operation of it. */
 export interface Named {
-  /** As files name it. */
+  /** The name in files. */
   readonly ref: string;
-  /** As the model has it. */
+  /** The name that the model sees. */
   readonly name: string;
 }
 
-/** True when a file's word for a tool means this one: all of it, the operation by its own name, or as the model sees it. */
+/**
+ * True when a name in a file means this tool: the whole tool, the operation by its own name, or the name that the model
+ * sees.
+ */
 export function means(word: string, { ref, name }: Named): boolean {
   return word === ref || word === toolOf(ref) || word === name || word.replace('.', '__') === name;
 }
@@ -23,10 +26,10 @@ export function toolOf(ref: string): string {
   return dot < 0 ? ref : ref.slice(0, dot);
 }
 
-/** A tool's operations under the names that files and models have for them, each its own. */
+/** A tool's operations under the names in files and for models, each unique. */
 export function nameOperations(tool: string, operations: readonly Operation[]): AgentTool[] {
   const taken = new Set<string>();
-  // Those whose name is theirs already keep it, whatever comes before them.
+  // Operations whose own name is valid and free keep it, whatever comes before them.
   const names = new Map<Operation, string>();
   const inOrder = [...operations].sort((a, b) => Number(isPlain(tool, b)) - Number(isPlain(tool, a)));
   for (const one of inOrder) names.set(one, uniqueName(tool, one.operation, taken));

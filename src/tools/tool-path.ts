@@ -2,8 +2,8 @@ import { pathFault } from '../shared/path-fault.js';
 import { BadArgument } from './arguments.js';
 
 /**
- * A path of the workspace's view as a model wrote it. `/work/` and `./` in front are what programs call the same
- * place; anything else that is not canonical is refused, never repaired.
+ * A path of the workspace's view as a model wrote it. Accepts a leading `/work/` or `./`, as programs write it; refuses
+ * any other path that is not canonical, and never repairs one.
  */
 export function toolPath(given: string): string {
   const path = given.replace(/^(\/work\/|\.\/)/, '');

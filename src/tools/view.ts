@@ -13,7 +13,7 @@ export const MAX_READ = 16 * 1_048_576;
 
 export interface ViewFile {
   readonly content: Uint8Array;
-  /** Of a memory file: what a later change must have seen. */
+  /** The sha of a memory file, which a later change must have seen. */
   readonly memorySha: string | null;
 }
 
@@ -63,7 +63,7 @@ async function fromRun(deps: ViewDeps, context: ToolContext, path: string): Prom
   return file && { content: file.content, memorySha: null };
 }
 
-/** What another run left under outputs/<agent>/, and what was too big for the lane, is read from the store. */
+/** Files that another run left under outputs/<agent>/, and those too big for the lane, are read from the store. */
 async function fromLane(deps: ViewDeps, context: ToolContext, path: string): Promise<ViewFile | string | null> {
   return (await laneFile(context.folder.work, path)) ?? (await fromRun(deps, context, path));
 }

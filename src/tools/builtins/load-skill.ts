@@ -8,7 +8,7 @@ import { listView, readView, type ViewDeps } from '../view.js';
 
 const MAX_LISTED = 100;
 
-/** Reads a skill whole when a task matches it: until then a model knows its name and its description alone. */
+/** Loads a whole skill when a task matches it. Until then the model sees only its name and description. */
 export function loadSkillTool(deps: ViewDeps, skills: readonly SkillPlan[]): AgentTool {
   return {
     ref: 'load_skill',

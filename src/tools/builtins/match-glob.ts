@@ -16,7 +16,7 @@ const PARTS: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/^[^*?{[]+|^[\s\S]/, (found) => found.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')],
 ];
 
-/** Compiles a glob as a model wrote it; `./` and `/work/` in front mean the same place. */
+/** Compiles a glob that a model wrote. Ignores a leading `./` or `/work/`. */
 export function matchGlob(glob: string): (path: string) => boolean {
   const source = globSource(glob.replace(/^(\/work\/|\.\/)/, ''));
   const pattern = compileForModel(source);

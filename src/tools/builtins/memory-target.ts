@@ -43,7 +43,7 @@ export async function writeToMemory(deps: ViewDeps, context: ToolContext, target
 
 type Write = Target & { readonly seen: string | null };
 
-/** A Refusal's sentence: the agent can do something about it. */
+/** Returns the message of a Refusal that the agent can act on. */
 async function orRefused(write: () => Promise<MemoryOutcome>): Promise<MemoryOutcome | string> {
   try {
     return await write();
@@ -104,9 +104,9 @@ async function makeOverlay(context: ToolContext): Promise<string> {
 
 interface Between {
   readonly path: string;
-  /** What the run has read. */
+  /** The version that the run has read. */
   readonly from: string;
-  /** What is there now; null for no file. */
+  /** The current version; null for no file. */
   readonly to: string | null;
 }
 

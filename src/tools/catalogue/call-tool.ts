@@ -27,8 +27,8 @@ export const callTool: AgentTool = {
 };
 
 /**
- * The call that is meant: of `call_tool` the one of the tool that it names, so that gates, the journal, the trace and
- * the loop detection see that tool and its arguments. A `call_tool` of another form stays and answers with an error.
+ * Replaces a `call_tool` by the call of the tool that it names, so that gates, the journal, the trace and the loop
+ * detection see that tool and its arguments. An invalid `call_tool` stays and answers with an error.
  */
 export function realCall(call: ToolCall): ToolCall {
   const { id, name, args } = call;

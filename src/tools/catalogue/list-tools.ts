@@ -15,19 +15,19 @@ const MAX_NAMED = 40;
 
 const MAX_CHARACTERS = 24_000;
 
-/** The maximum of listed tools: with more a model chooses worse and pays for all of them with every call. */
+/** The maximum of listed tools. With more, a model chooses worse and pays for all of them with every call. */
 export const MAX_LISTED = 40;
 
 export interface Catalogue {
-  /** Every tool that may be called, by the name that the model has. */
+  /** Every tool that may be called, by the name that the model sees. */
   readonly tools: ReadonlyMap<string, AgentTool>;
   /** The tools that the model sees. */
   readonly listed: readonly ToolSpec[];
 }
 
 /**
- * All tools of a step. While they are over 40 the tool with the most operations leaves the list, and is searched by
- * `find_tool` and called by `call_tool`; a document of a thousand operations hides no small tool beside it.
+ * All tools of a step. While there are more than 40, the tool with the most operations is unlisted: `find_tool`
+ * searches it and `call_tool` calls it. A document of a thousand operations thus hides no small tool.
  */
 export function listTools(tools: readonly AgentTool[]): Catalogue {
   const hidden = hiddenOf(tools);
@@ -105,13 +105,15 @@ function named(rest: readonly AgentTool[]): string[] {
 
 interface Entry {
   readonly tool: AgentTool;
-  /** Word to the weight of its best place. */
+  /** The weight of each word in its best field. */
   readonly words: ReadonlyMap<string, number>;
 }
 
-/** A search over tools, best first; only those that hold at least one of the words. A tool's own name finds it first. */
+/**
+ * A search over tools, best first. Finds tools that contain at least one of the words; an exact tool name comes first.
+ */
 function rankTools(tools: readonly AgentTool[]): (query: string) => AgentTool[] {
-  // At the first search: most steps that could search do not.
+  // Built at the first search, since most steps never search.
   let index: { readonly entries: readonly Entry[]; readonly rarity: ReadonlyMap<string, number> } | undefined;
   return (query) => {
     index ??= indexOf(tools);
@@ -136,7 +138,7 @@ function score({ words }: Entry, wanted: ReadonlySet<string>, rarity: ReadonlyMa
   return sum;
 }
 
-/** Words that few tools have say most: the inverse document frequency of BM25. */
+/** Rare words weigh more: the inverse document frequency of BM25. */
 function indexOf(tools: readonly AgentTool[]) {
   const entries = tools.map((tool): Entry => ({ tool, words: weigh(tool) }));
   const counts = new Map<string, number>();
@@ -161,7 +163,7 @@ function weigh({ ref, spec }: AgentTool): Map<string, number> {
   return words;
 }
 
-/** Words in lower case, those of camelCase and snake_case apart, without the ending of a plural. */
+/** Splits a text into lower-case words, also at camelCase and snake_case, without plural endings. */
 function wordsOf(text: string): string[] {
   return text
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

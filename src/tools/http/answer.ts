@@ -27,7 +27,7 @@ const TEXT =
 
 const JSON_TYPE = /^application\/(?:[\w.+-]*\+)?json\b/;
 
-/** Headers that say something about the answer, and nothing about who asked. */
+/** Headers that describe the answer and do not identify the caller. */
 const SHOWN_HEADERS = ['location', 'link', 'retry-after', 'etag', 'x-total-count', 'x-request-id', 'content-range'];
 
 const SHOWN = 2_000;
@@ -36,11 +36,11 @@ interface AnswerOf {
   /** The tool's name as the model has it. */
   readonly name: string;
   readonly context: CallContext;
-  /** Media types of a good answer, as the document has them; empty: any. */
+  /** Media types of a successful answer, from the document; empty allows any. */
   readonly expected: readonly string[];
 }
 
-/** An answer as the model reads it: status, what matters of the headers, the text; bytes become a file. */
+/** An answer as the model reads it: status, relevant headers, and the text. Other bytes become a file. */
 export async function answerOutcome(deps: HttpDeps, answer: NetAnswer, of: AnswerOf): Promise<ToolOutcome> {
   const { status, headers, body } = answer;
   const isError = status >= 400 || (status >= 300 && status !== 304);
@@ -62,7 +62,7 @@ export async function answerOutcome(deps: HttpDeps, answer: NetAnswer, of: Answe
   return { text: `${head}\n\n${text}`, isError, detail };
 }
 
-/** What is wrong with a good answer's form; null when nothing is. */
+/** What is wrong with the form of a successful answer; null for a valid one. */
 function faultOf(type: string | null, text: string, expected: readonly string[]): string | null {
   if (isJson(type) && !parses(text)) return 'the answer says that it is JSON, and is not';
   const wanted = expected.filter((one) => isJson(one));
@@ -76,7 +76,7 @@ function parses(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // Several values, one a line, are sent under that type too.
+    // Not JSON, although some servers send several JSON values, one a line, under this type.
     return false;
   }
 }
@@ -90,7 +90,7 @@ function isJson(contentType: string | null): boolean {
   return contentType !== null && JSON_TYPE.test(contentType.trim().toLowerCase());
 }
 
-/** Puts an answer's bytes under files/, by a name that is the same when the call is made again. */
+/** Saves an answer's bytes under files/, with the same name when the call is repeated. */
 async function saveAnswer(
   { sandbox }: HttpDeps,
   { headers, body }: NetAnswer,
@@ -112,7 +112,7 @@ async function saveAnswer(
   return { text: `saved ${path} (${body.byteLength} bytes of ${type})`, isError: false, left: true };
 }
 
-/** The file's name of a Content-Disposition (RFC 6266), as far as it is plain. */
+/** The file name of a Content-Disposition (RFC 6266), reduced to plain characters. */
 function givenName(disposition: string | null): string | null {
   const name = /filename="?([^";]+)"?/i.exec(disposition ?? '')?.[1]?.trim() ?? '';
   const plain = name

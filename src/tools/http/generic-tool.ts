@@ -96,7 +96,7 @@ async function bodyOf(deps: HttpDeps, { args, context }: Called): Promise<HttpCa
   return encodeBody(deps, context, shape(kind, mediaType ?? typeOf(given), names), value);
 }
 
-/** Models write JSON as text too. */
+/** Models also send JSON as a string. */
 function typeOf(value: Json | undefined): string {
   if (typeof value !== 'string') return 'application/json';
   try {

@@ -28,7 +28,7 @@ export async function openapiTool(
   });
 }
 
-/** Where the calls of an operation go: what the tool's file says, else what its document does. */
+/** The base URL of an operation: the one in the tool's file, else the one in its document. */
 function baseOf(
   tool: HttpToolPlan,
   { address }: LoadedDocument,
@@ -50,7 +50,7 @@ function baseOf(
   return { url: url.href };
 }
 
-/** Headers that say how to speak, not who speaks. Any other may be a key that was written out. */
+/** Headers that hold no credential. Any other may contain a literal key. */
 const PLAIN_HEADERS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
 function mayHoldCredentials({ secrets, headers }: HttpToolPlan): boolean {

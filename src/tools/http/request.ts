@@ -14,10 +14,10 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export type HttpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'log' | 'checker'>;
 
-/** What a call asks for, before secrets are put in. */
+/** A call before its secrets are filled in. */
 export interface HttpCall {
   readonly method: string;
-  /** Below the base: as written, not yet normalized. */
+  /** The path below the base, as written, not yet normalized. */
   readonly path: string;
   /** Query pairs, encoded. */
   readonly query: readonly string[];
@@ -126,7 +126,7 @@ function below(base: string, path: string, query: readonly string[]): string {
   return url.href;
 }
 
-/** The tool's headers with their secrets put in. One that is not granted, or that no header can carry, is named. */
+/** The tool's headers with their secrets filled in. Names a secret that is not granted or does not fit in a header. */
 async function fillSecrets(
   tool: Pick<HttpToolPlan, 'name' | 'headers'>,
   secrets: StepSecrets,
@@ -146,9 +146,9 @@ async function fillSecrets(
   return Object.fromEntries(filled);
 }
 
-/** The base with its secrets put in: each stays one part of the address, whatever it holds. */
+/** The base with its secrets filled in. A secret never changes the structure of the URL, whatever it contains. */
 function fillBase(tool: Pick<HttpToolPlan, 'name'>, base: string, secrets: StepSecrets): Promise<string> {
-  // In one of the forms in which a secret is known again.
+  // Use only forms of a secret that redaction recognizes.
   const write = (_name: string, secret: string) =>
     /^[A-Za-z0-9\-._~:!$'()*+,;]*$/.test(secret) ? secret : encodeURIComponent(secret);
   return fillText(base, { tool: tool.name, secrets, write });

@@ -3,10 +3,10 @@ import { constants, type FileHandle, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-/** Paths below an open folder stay valid when a program replaces a folder by a link. */
+/** With /proc/self/fd, paths below an open folder stay valid when a program replaces the folder by a link. */
 const HAS_PROC = existsSync('/proc/self/fd');
 
-/** An open folder of a lane. What is in it was left by programs: every name is opened without following links. */
+/** An open folder of a lane. Programs write its content, so every name is opened without following links. */
 export interface Folder {
   readonly handle: FileHandle;
   /** The host's path of an entry, safe to use while the folder is open. */
@@ -20,7 +20,7 @@ export async function openFolder(path: string): Promise<Folder> {
   return { handle, at: (name) => join(base, name), close: () => handle.close() };
 }
 
-/** Runs `work` in a folder some levels down, which is made on the way with `make`. Throws ENOENT, ENOTDIR or ELOOP. */
+/** Runs `work` in a nested folder; with `make`, creates missing folders. Throws ENOENT, ENOTDIR or ELOOP. */
 export async function inFolder<T>(
   path: readonly string[],
   { root, make }: { readonly root: string; readonly make: { readonly uid: number | undefined } | null },

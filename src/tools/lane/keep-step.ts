@@ -24,7 +24,7 @@ interface Kept extends KeptFile {
 /**
  * At a step's end: stores what changed under outputs/ and files/ of the lane. Each file of outputs/ is archived to the
  * run and indexed as `outputs/<agent>/x`, each of files/ is indexed by its own path; an eval's run only archives.
- * Links, pipes, devices, sockets and files over 64 MiB are ignored, each with a word to `onIgnored`.
+ * Links, pipes, devices, sockets and files over 64 MiB are ignored and reported to `onIgnored`.
  */
 export async function keepStep(
   deps: KeepDeps,
@@ -75,7 +75,7 @@ async function storeChanged(deps: KeepDeps, context: ToolContext, changes: Chang
   return kept;
 }
 
-/** Null when its bytes are those that were kept of it before. */
+/** Stores a file. Null when its content is unchanged since it was last stored. */
 async function storeFile(
   deps: KeepDeps,
   { agent, secrets }: ToolContext,
@@ -86,7 +86,7 @@ async function storeFile(
   const sha = sha256Hex(content);
   if (sha === knownSha) return null;
   const held = await holdBlob(deps, content, sha);
-  // A file's name may be made of one, too.
+  // A file name may contain a secret, too.
   const shown = hide.text(path);
   const stored = shown.startsWith('outputs/') ? `outputs/${agent.name}/${shown.slice('outputs/'.length)}` : shown;
   return {

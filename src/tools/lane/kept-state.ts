@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '../../shared/json.js';
 
-/** What the store holds of a file of the lane, and how the file looked then: unchanged ones are not read again. */
+/** The stored version of a lane file, and its state at that time, so that unchanged files are not read again. */
 export interface KeptEntry {
   readonly sha: string;
   readonly size: number;

@@ -53,7 +53,7 @@ export interface LaneWrite {
   readonly uid: number | undefined;
 }
 
-/** Writes a whole file under a name of its own and puts it in place: a link or a pipe of that name is replaced. */
+/** Writes a file under a temporary name and renames it, which replaces a link or a pipe of that name. */
 export async function writeLaneFile({ work, path, content, uid }: LaneWrite): Promise<void> {
   const parts = path.split('/');
   const name = parts.pop() ?? '';

@@ -1,6 +1,6 @@
 const MIB = 1_048_576;
 
-/** A file of outputs/ or files/ that is longer is left where it is. */
+/** Longer files of outputs/ or files/ are not stored. */
 export const MAX_KEPT_FILE = 64 * MIB;
-/** What one step may leave, and what a rebuilt lane gets back. */
+/** The maximum that one step may store, and that a rebuilt lane gets back. */
 export const MAX_KEPT_TOTAL = 512 * MIB;

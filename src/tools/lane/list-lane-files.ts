@@ -7,12 +7,12 @@ import { isAbsent } from './lane-files.js';
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const MAX_FILES = 5_000;
 const MAX_DEPTH = 24;
-/** As many are named one by one. */
+/** The maximum of ignored files that are listed by name. */
 const MAX_NAMED = 100;
 
 export interface LaneListing {
   readonly files: readonly { readonly path: string; readonly stat: Stats }[];
-  /** What a program left that is never opened, and why. */
+  /** Entries that are never opened, and why. */
   readonly ignored: readonly { readonly path: string; readonly why: string }[];
 }
 
@@ -33,7 +33,7 @@ class Found {
   }
 }
 
-/** The regular files below folders of a lane's work folder. Links, pipes, devices and sockets are only named. */
+/** The regular files below folders of a lane's work folder. Links, pipes, devices and sockets are only reported. */
 export async function listLaneFiles(work: string, folders: readonly string[]): Promise<LaneListing> {
   const found = new Found();
   const root = await openFolder(work).catch(unlessAbsent);

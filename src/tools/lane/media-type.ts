@@ -27,7 +27,7 @@ export function mediaType(path: string): string {
   return TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
 }
 
-/** The end of a name for a file of this media type; `.bin` when none is known. */
+/** The file extension of this media type; `.bin` for unknown ones. */
 export function extensionOf(type: string): string {
   const [plain = ''] = type.toLowerCase().split(';');
   return Object.keys(TYPES).find((extension) => TYPES[extension] === plain.trim()) ?? '.bin';

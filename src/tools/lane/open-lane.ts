@@ -26,13 +26,14 @@ export function lanePlace(deps: Pick<Deps, 'config'>, runId: string, lane: strin
 }
 
 /**
- * The lane's folder on this host, made when it is missing, with outputs/ and files/ as they are stored now: what this
- * lane has changed since its last kept step stays. `fresh` says that the lane was interrupted in the middle of a step, so
- * that its scratch files are gone. Call it once a step, before its first tool.
+ * Opens the lane's folder on this host, or creates it, with outputs/ and files/ as they are stored now. What this lane
+ * has changed since its last stored step stays. `fresh` says that the lane was interrupted in the middle of a step, so
+ * its scratch files are gone. Call it once a step, before its first tool.
  */
 export async function openLane(deps: LaneDeps, run: ToolContext['run'], lane: string): Promise<LaneFolder> {
   const { root, work } = lanePlace(deps, run.id, lane);
-  // A worker that died while it made the folder left one that programs cannot write to: the mark says that it is complete.
+  // The mark says that the folder is complete: a worker that died while creating it leaves one that programs cannot
+  // write to.
   const mark = join(root, 'made');
   const isNew = (await lstat(mark).catch(() => null)) === null;
   if (isNew) {

@@ -13,9 +13,9 @@ interface Stored {
 }
 
 /**
- * Brings outputs/ and files/ of a lane's folder to what is stored, but for files that the lane changed itself. What is
- * about to be written is recorded first: otherwise a copy that a killed worker left would count as the lane's own change,
- * and the next kept step would overwrite what others have written since.
+ * Updates outputs/ and files/ of a lane's folder to the stored files, except those that the lane changed itself.
+ * Records each file before writing it: otherwise a copy that a killed worker left would count as the lane's own change,
+ * and the next stored step would overwrite newer versions of others.
  */
 export async function restoreFiles(deps: RestoreDeps, run: ToolContext['run'], folder: LaneFolder): Promise<void> {
   const kept = await readKept(folder.root);
@@ -64,7 +64,7 @@ async function withoutOwn(deps: RestoreDeps, { run, folder, kept }: Lane, stale:
   return wanted;
 }
 
-/** The file's entry once it is in the lane; null when it cannot be. */
+/** Writes a stored file into the lane and returns its entry; null when that is not possible. */
 async function restoreFile(deps: RestoreDeps, { work }: LaneFolder, stored: Stored): Promise<KeptEntry | null> {
   const content = await deps.blobs.get(stored.sha);
   if (content === null) return null;

@@ -11,7 +11,7 @@ const CALL_MS = 120_000;
 const LONGEST_MS = 3_600_000;
 const PROGRESS_SHOWN = 500;
 
-/** Calls a tool of a server that is there. Throws a ServerFault that says whether it may have acted. */
+/** Calls a tool of a connected server. Throws a ServerFault that says whether it may have acted. */
 export async function callServerTool(
   { client, isOpen, why }: Connection,
   { tool, args }: ServerCall,
@@ -56,7 +56,7 @@ export class SessionLost extends ServerFault {
 type CallOptions = NonNullable<Parameters<Client['callTool']>[1]>;
 
 function callOf(client: Client, { tool, args }: ServerCall, options: CallOptions) {
-  // Given without a schema of its output: what a server promises of it is the server's to keep.
+  // Omits the output schema, so that the client does not reject results that break the server's own schema.
   const toolDefinition = { name: tool.name, inputSchema: { ...tool.parameters, type: 'object' as const } };
   return client.callTool({ name: tool.name, arguments: markIntegers(args) }, { ...options, toolDefinition });
 }

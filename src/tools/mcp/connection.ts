@@ -4,7 +4,10 @@ import { ServerFault } from './contract.js';
 import { readBlock } from './read-result.js';
 import { sdk } from './sdk.js';
 
-/** The fields of each type that are read later. What only a user interface needs (annotations, icons) could cost the block. */
+/**
+ * The fields of each block type that are used. Others, for user interfaces (annotations, icons), are dropped, since an
+ * invalid one would invalidate the block.
+ */
 const FIELDS: Readonly<Record<string, (block: Block) => object>> = {
   text: ({ text }) => ({ text }),
   image: mediaFields,
@@ -35,7 +38,7 @@ export interface Connection {
   /** False once it has ended. */
   readonly isOpen: () => boolean;
   readonly why: () => string | null;
-  /** A second time does nothing. */
+  /** Idempotent. */
   readonly close: () => Promise<void>;
 }
 
@@ -46,8 +49,8 @@ interface Caller {
 }
 
 /**
- * Connects by the first way that the server takes. The next is tried only when the server itself refused the one
- * before. Throws a ServerFault.
+ * Connects in the first way that the server accepts. The next is tried only when the server itself refused the previous
+ * one. Throws a ServerFault.
  */
 export async function connect(dials: readonly (() => Dial)[], caller: Caller): Promise<Connection> {
   const [first, ...rest] = dials;
@@ -68,7 +71,7 @@ async function open(dial: Dial, { version, signal, onListChanged }: Caller): Pro
   const client = new (sdk().Client)(
     { name: 'signalbox', version },
     {
-      // No sampling, no elicitation, no roots: what a server asks of us is refused by the protocol's own answer.
+      // No sampling, elicitation or roots: the protocol's own error answers such requests of a server.
       capabilities: {},
       versionNegotiation: { mode: dial.mode },
       inputRequired: { autoFulfill: false },

@@ -5,7 +5,7 @@ import type { ToolContext, ToolOutcome } from '../contract.js';
 
 export type McpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log'>;
 
-/** A tool of a server, as it is listed: text of others, bounded. */
+/** A tool as its server lists it. Its texts are untrusted and limited in length. */
 export interface ServerTool {
   readonly name: string;
   readonly description: string;
@@ -14,9 +14,9 @@ export interface ServerTool {
   readonly readOnly: boolean;
 }
 
-/** One MCP server for one lane. What goes wrong is a ServerFault. */
+/** One MCP server for one lane. Its failures are ServerFaults. */
 export interface Server {
-  /** Its tools, listed when they are not known or have changed since. */
+  /** Its tools, listed when they are unknown or have changed. */
   tools(context: ToolContext): Promise<readonly ServerTool[]>;
   call(call: ServerCall, context: ToolContext): Promise<ToolOutcome>;
 }
@@ -27,13 +27,13 @@ export interface ServerCall {
 }
 
 /**
- * The servers of one lane, while this worker advances it. A local one is started once and kept for the steps that
- * follow; a remote one is left at each step's end, and its list of tools kept.
+ * The servers of one lane, while this worker advances it. A local one is started once and kept for later steps. A
+ * remote one is disconnected at each step's end; its list of tools is kept.
  */
 export interface LaneServers {
   /** Throws BadArgument when the step lacks a secret that the server needs. */
   find(plan: McpToolPlan, context: ToolContext): Promise<Server>;
-  /** A step has ended: from here on nothing goes out with what it was granted. */
+  /** Called at a step's end: from then on no request carries that step's secrets. */
   leaveStep(): Promise<void>;
   /** Resolves when every process is gone. */
   close(): Promise<void>;

@@ -8,15 +8,17 @@ import { ServerFault } from './contract.js';
 import { markMessages } from './mark-messages.js';
 import { sdk } from './sdk.js';
 
-/** How long an answer's head may take: with it a whole call, which has its own time. */
+/**
+ * The maximum wait for an answer's headers. They may come only when a call has ended, and calls have their own timeout.
+ */
 const HEAD_MS = 3_600_000;
 
-/** Of one answer, or of one stream of messages. */
+/** The maximum size of one answer or one message stream, in bytes. */
 const MAX_ANSWER = 32 * 1_048_576;
 
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** A stream of messages that breaks is opened again, but not forever and never at once. */
+/** A broken message stream is reopened at most this often, after a pause. */
 const RECONNECTS = 5;
 
 const RECONNECT_MS = 1_000;
@@ -28,7 +30,7 @@ interface RemoteServer {
   readonly net: Pick<Net, 'open'>;
   readonly plan: McpToolPlan;
   readonly url: URL;
-  /** The plan's headers with what the step may use, as they are at this moment. */
+  /** The plan's headers with the step's secrets at this moment. */
   readonly headers: FetchRules['headers'];
 }
 
@@ -82,7 +84,7 @@ const streamable: Speak = (url, fetch) => {
 
 const sse: Speak = (url, fetch) => {
   const transport = new (sdk().SSEClientTransport)(url, { fetch });
-  // It would continue with a stream of another session, which was not initialized.
+  // The transport would reconnect to a new session, which was not initialized.
   transport.onerror = (error) => {
     if (error instanceof sdk().SseError) transport.close().catch(() => undefined);
   };
@@ -107,7 +109,7 @@ interface FetchRules {
   readonly signal: AbortSignal;
 }
 
-/** `fetch` for a server's own origin and no other, through the guarded client. Redirects are answers. */
+/** `fetch` for a server's own origin only, through the guarded client. Redirects are returned, not followed. */
 function guardedFetch(net: Pick<Net, 'open'>, rules: FetchRules) {
   return async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);

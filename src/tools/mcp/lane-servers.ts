@@ -15,7 +15,7 @@ import { loadSdk } from './sdk.js';
 import { McpServer, type ServerInput } from './server.js';
 import { type RunServer, StdioTransport } from './stdio-transport.js';
 
-/** With the runtime and the network of its agent, as all programs of that. */
+/** Runs a server with the runtime and network of its agent, like all the agent's programs. */
 const run = async (
   deps: McpDeps,
   { plan, context, argv, env, signal }: LocalServer,
@@ -50,7 +50,7 @@ interface Kept {
   readonly digest: string;
 }
 
-/** `signal` is the lane's: with it every program ends. */
+/** `signal` is the lane's signal, which ends every program. */
 export function createLaneServers(deps: McpDeps, signal: AbortSignal): LaneServers {
   const kept = new Map<string, Kept>();
   return {
@@ -120,13 +120,13 @@ interface LocalServer {
   readonly plan: McpToolPlan;
   readonly context: ToolContext;
   readonly argv: readonly string[];
-  /** Filled: it has what its own file declares and nothing else. */
+  /** With secrets filled in; only what the tool's file declares. */
   readonly env: Readonly<Record<string, string>>;
-  /** The lane's: it outlives the step that starts it. */
+  /** The lane's signal, since the server outlives the step that starts it. */
   readonly signal: AbortSignal;
 }
 
-/** The ways to a program's server: over its standard streams, in both generations of the protocol. */
+/** The ways to a local server: over its standard streams, in both generations of the protocol. */
 async function dialsOfProgram(deps: McpDeps, local: LocalServer): Promise<readonly (() => Dial)[]> {
   await local.context.openFolder();
   return (['legacy', 'auto'] as const).map((mode) => () => {
@@ -135,7 +135,7 @@ async function dialsOfProgram(deps: McpDeps, local: LocalServer): Promise<readon
   });
 }
 
-/** A tool that is a folder finds its own files beside it; any other is started where programs are. */
+/** The working folder: the tool's own if it has one, so that it finds its files, else /work. */
 function folderOf({ path }: McpToolPlan): string {
   return path.endsWith('/tool.md') ? `${WORKSPACE_INSIDE}/${dirname(path)}` : '/work';
 }

@@ -5,7 +5,7 @@ export function markMessage(text: string): string {
   return text.includes('"structuredContent"') ? markText(text) : text;
 }
 
-/** An answer of a server with the messages in it marked. An event stream is handed on by whole lines. */
+/** Marks the messages in a server's answer. An event stream is passed on in whole lines. */
 export function markMessages(body: ReadableStream<Uint8Array>, type: string | null): ReadableStream<Uint8Array> {
   const isStream = type?.includes('text/event-stream') ?? false;
   if (!isStream && !(type?.includes('json') ?? false)) return body;

@@ -1,7 +1,7 @@
 import { parseJson, toJson, unmark } from '../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 
-/** What a server answered to a call, in the order in which it said it. */
+/** A part of a server's answer to a call, in the server's order. */
 export type ResultPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file'; readonly what: string; readonly mediaType: string; readonly base64: string };
@@ -31,7 +31,7 @@ export function readResult(result: Readonly<Record<string, unknown>>): readonly 
   return [...parts, { kind: 'text', text: structured }];
 }
 
-/** One block of content. `isKnown` is false for a type that the protocol does not have, or a block that its type does not allow. */
+/** One block of content. `isKnown` is false for an unknown type, or a block that is invalid for its type. */
 export function readBlock(block: unknown): { readonly part: ResultPart; readonly isKnown: boolean } {
   const type = isRecord(block) && typeof block.type === 'string' ? block.type : '';
   const known = isRecord(block) ? (own(type)?.(block) ?? null) : null;
@@ -57,8 +57,8 @@ function fileOf(what: string, base64: unknown, mediaType: unknown): ResultPart |
 }
 
 /**
- * Whether the texts say what the structured content does: as its JSON, whatever the order of keys and the spacing, or,
- * where it wraps one value (`{ "result": … }`), as that value or as one text for each of its items.
+ * Whether the texts repeat the structured content: as its JSON, with any key order and spacing, or, if it wraps one
+ * value (`{ "result": … }`), as that value or as one text per item.
  */
 function repeats(texts: readonly string[], structured: Json): boolean {
   const values = texts.map(canonicalText);
@@ -73,7 +73,7 @@ function repeats(texts: readonly string[], structured: Json): boolean {
   });
 }
 
-/** The JSON value that a text is, in canonical form; any other text is itself, as a value. */
+/** A JSON text in canonical form; any other text as a JSON string. */
 function canonicalText(text: string): string {
   try {
     return canonicalJson(parseJson(text));

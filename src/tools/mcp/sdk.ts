@@ -2,7 +2,10 @@ import type * as Sdk from '@modelcontextprotocol/client';
 
 let loaded: typeof Sdk | null = null;
 
-/** Half a second and 26 MiB: only a worker whose steps have a server pays for it. Call it before `sdk`. */
+/**
+ * Loads the MCP client, which takes half a second and 26 MiB, only in a worker whose steps use a server. Call it before
+ * `sdk`.
+ */
 export async function loadSdk(): Promise<void> {
   loaded ??= await import('@modelcontextprotocol/client');
 }

@@ -11,7 +11,7 @@ import { type Connection, connect, type Dial, failureText } from './connection.j
 import { type McpDeps, type Server, type ServerCall, ServerFault, type ServerTool } from './contract.js';
 import { type ResultPart, readResult } from './read-result.js';
 
-/** What a server may say of one of its tools, in characters; a schema that is longer is not shown. */
+/** The limits of a tool's texts, in characters. A longer schema is not shown. */
 const MAX_DESCRIPTION = 4_000;
 
 const MAX_SCHEMA = 50_000;
@@ -26,7 +26,10 @@ const MAX_PAGES = 1_000;
 /** Pages without a new tool, after which the list counts as ended. */
 const MAX_IDLE_PAGES = 3;
 
-/** In characters, of all that is kept of it: each of 20,000 tools may have a long schema, and the whole worker's memory is one. */
+/**
+ * The maximum of a kept list, in characters: each of 20,000 tools may have a long schema, and lanes share the worker's
+ * memory.
+ */
 const MAX_LIST = 32 * 1_048_576;
 
 const LIST_MS = 60_000;
@@ -34,7 +37,7 @@ const LIST_MS = 60_000;
 /** Parsed here and not by the client library, so that one invalid tool does not lose the others. */
 const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 
-/** The maximum of starts of a program; a connection may be reopened at each call. */
+/** The maximum of restarts of a program; a connection may be reopened at each call. */
 const RESTARTS = 1;
 
 const NAMES_TOLD = 20;
@@ -46,7 +49,7 @@ export interface ServerInput {
   readonly isLocal: boolean;
 }
 
-/** A server that is connected to when it is needed, and started again once when it dies. */
+/** A server that is connected on demand, and restarted once when it dies. */
 export class McpServer implements Server {
   #connection: Connection | null = null;
   #connecting: Promise<Connection> | null = null;
@@ -77,7 +80,7 @@ export class McpServer implements Server {
     return news === null ? outcome : { ...outcome, text: `[${news}]\n${outcome.text}` };
   }
 
-  /** Ends its connection, and with it its program; it can be used again. */
+  /** Closes its connection, and with it its program. The server can be used again. */
   async leave(): Promise<void> {
     const connection = this.#connection ?? (await this.#connecting?.catch(() => null)) ?? null;
     this.#connection = null;
@@ -104,7 +107,7 @@ export class McpServer implements Server {
 
   #ready(context: ToolContext): Promise<Connection> {
     if (this.#connection?.isOpen()) return Promise.resolve(this.#connection);
-    // Calls of one turn that find it dead wait for the same new one.
+    // Concurrent calls that find it dead share one new connection.
     this.#connecting ??= this.#connect(context).finally(() => {
       this.#connecting = null;
     });
@@ -184,8 +187,8 @@ async function keepFile(
 }
 
 /**
- * All pages of a server's tools, each name once. A list whose cursor does not move, or whose pages bring nothing new, ends
- * there with what it has. Throws what the client throws, and a ServerFault for a list that is too long.
+ * All pages of a server's tools, each name once. A list ends early when its cursor does not advance or its pages bring
+ * no new tools. Throws the client's errors, and a ServerFault for a list that is too long.
  */
 async function listServerTools(client: Client, signal: AbortSignal): Promise<readonly ServerTool[]> {
   if (client.getServerCapabilities()?.tools === undefined) return [];
@@ -218,7 +221,7 @@ async function listServerTools(client: Client, signal: AbortSignal): Promise<rea
   }
 }
 
-/** A tool of a server's list, bounded, since it is text of others; null for what is none. */
+/** Reads a tool of a server's list and limits its texts, which are untrusted; null for an invalid one. */
 function readServerTool(value: unknown): ServerTool | null {
   if (!isRecord(value) || typeof value.name !== 'string') return null;
   const { name, description, annotations } = value;

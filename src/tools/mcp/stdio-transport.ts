@@ -6,7 +6,7 @@ import { errorMessage } from '../../shared/refusal.js';
 import { markMessage } from './mark-messages.js';
 import { sdk } from './sdk.js';
 
-/** One message, and all that a server may say without answering anything. */
+/** The maximum size of one message, and of all output between two answers, in bytes. */
 const MAX_MESSAGE = 16 * 1_048_576;
 
 const MAX_UNASKED = 64 * 1_048_576;
@@ -100,11 +100,12 @@ export class StdioTransport implements Transport {
       return;
     }
     this.#lines.answered();
-    // The client hands notifications on a moment later: an answer that came with them must not overtake its progress.
+    // The client delivers notifications a moment later: an answer that arrived with them must not overtake its
+    // progress.
     setImmediate(() => this.#deliver(message));
   }
 
-  /** Called where nothing catches: what the client throws over a message is a fault of this server's connection. */
+  /** No caller catches here, so an error of the client over a message becomes an error of this connection. */
   #deliver(message: JSONRPCMessage): void {
     try {
       this.onmessage?.(message);

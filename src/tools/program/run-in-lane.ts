@@ -17,7 +17,7 @@ interface LaneProgram {
   readonly stdin: string | null;
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
   readonly timeoutMs: number | null;
-  /** What it needs besides the runtime of its agent. */
+  /** The runtime that it needs besides its agent's. */
   readonly runtime?: JsonObject;
 }
 
@@ -28,14 +28,14 @@ export interface LaneResult {
   readonly detail: Readonly<Record<string, Json>>;
 }
 
-/** What programs say when they miss a network: of the C library, curl, Python and Node. */
+/** Error messages of the C library, curl, Python and Node when there is no network. */
 const NO_NETWORK =
   /could not resolve|name resolution|name or service not known|network is unreachable|getaddrinfo|EAI_AGAIN|ENETUNREACH/i;
 
 /**
- * Runs a program of a step in its lane's folder, with the step's runtime, network and secrets; `refused` is the
- * sentence that says why it was not started. What runs longer than one call (a local MCP server) takes the same from
- * the same doors: prepareRuntime, networkOf, and secrets.forPrograms of the context.
+ * Runs a program of a step in its lane's folder, with the step's runtime, network and secrets; `refused` says why it
+ * was not started. A program that outlives one call (a local MCP server) gets the same from prepareRuntime, networkOf,
+ * and secrets.forPrograms of the context.
  */
 export async function runInLane(
   deps: ProgramDeps,
@@ -120,7 +120,7 @@ function describe(context: ToolContext, result: ProgramResult): LaneResult {
   return { result, faults: [...faults, ...network], detail: { exitCode, killed, why, durationMs, ...denied } };
 }
 
-/** What a program that failed may have missed of a network. */
+/** How the network may explain the failure of a program. */
 function networkFaults(hosts: readonly string[], { network, stderr, stdout }: ProgramResult): string[] {
   if (network !== null && network.refused.length > 0) return network.refused.map(({ why }) => why);
   if (!NO_NETWORK.test(stderr + stdout)) return [];
@@ -130,12 +130,15 @@ function networkFaults(hosts: readonly string[], { network, stderr, stdout }: Pr
   ];
 }
 
-/** For the trace: what was asked for in vain, also by a program that ended well. */
+/** For the trace: the refused hosts, also of a program that succeeded. */
 function refusedDetail(refused: readonly RefusedHost[]): Readonly<Record<string, Json>> {
   return refused.length === 0 ? {} : { refused: refused.map(({ host, why }) => ({ host, why })) };
 }
 
-/** What every program of a step may reach: what the agent's file and AGENTS.md open, together. An eval that is not live reaches nothing. */
+/**
+ * The hosts that a step's programs may reach: those of the agent's file and of AGENTS.md together. None in an eval that
+ * is not live.
+ */
 export function networkOf({
   agent,
   plan,

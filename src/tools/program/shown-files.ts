@@ -9,7 +9,7 @@ import { shownFolder } from '../lane/open-lane.js';
 import { overlayFolder } from '../lane/overlay.js';
 import { MAX_READ, type ViewDeps } from '../view.js';
 
-/** One preparation of a lane at a time: its programs may start together. */
+/** Serializes the preparations of a lane, since its programs may start together. */
 const preparing = new Map<string, Promise<unknown>>();
 
 /**
@@ -66,7 +66,10 @@ async function showOverlay(context: ToolContext, target: string): Promise<void> 
   }
 }
 
-/** Put in place whole, since a program may be reading the folder. Readable by all: programs may be another user's. */
+/**
+ * Renames the file into place, since a program may be reading the folder. Readable by all, since programs may run as
+ * another user.
+ */
 async function writeShown(target: string, path: string, content: Uint8Array): Promise<void> {
   const file = join(target, path);
   await makeFolder(target, dirname(file));

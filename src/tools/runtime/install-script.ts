@@ -1,14 +1,14 @@
 import type { Runtime } from './merge-runtime.js';
 
-/** Where a prepared environment is, inside: while it is made, and to all who use it. */
+/** The path of a prepared environment inside the sandbox, while it is created and when it is used. */
 export const RUNTIME_INSIDE = '/runtime';
 export const REQUIREMENTS = '/run/packages/requirements.txt';
 
 const NPM = 'npm install --ignore-scripts --no-audit --no-fund --omit=dev --no-package-lock --no-update-notifier';
 
 /**
- * What prepares an environment, for bash in the sandbox. Packages come built (wheels) and run nothing while they are
- * installed: no setup.py, no install script. $1 is the Python to use, $2 the package of Node to get.
+ * The script that prepares an environment, for bash in the sandbox. Only built packages (wheels) are installed, and
+ * none runs code during installation: no setup.py, no install script. $1 is the Python to use, $2 the Node package.
  */
 export function installScript(
   { pip, npm }: Runtime,
@@ -28,7 +28,7 @@ export function installScript(
     ...(needs.node ? [`${NPM} --prefix /runtime/interpreter -- "$2"`] : []),
     ...(specs === '' ? [] : [`${NPM} --prefix /runtime -- ${specs}`]),
     'rm -rf /runtime/.tmp',
-    // Before its folder takes its name: after a power cut it is whole, or not there.
+    // Sync before the folder is renamed: after a power failure it is complete, or absent.
     'sync -f /runtime',
     'du -s -B1 /runtime | cut -f1',
   ];

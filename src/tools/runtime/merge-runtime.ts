@@ -1,7 +1,7 @@
 import { isInterpreterVersion, type PackageManager, parsePackage } from '../../format/values/packages.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 
-/** What a program needs besides what the machine has, in an order of its own, so that equal wishes are equal. */
+/** What a program needs besides the machine's own software. Packages are sorted, so that equal needs compare equal. */
 export interface Runtime {
   readonly python: string | null;
   readonly node: string | null;
@@ -10,8 +10,8 @@ export interface Runtime {
 }
 
 /**
- * The runtimes of AGENTS.md, the agent and the tool as one: the nearest version of an interpreter wins, packages add
- * up. A sentence when a wish is ambiguous.
+ * Merges the runtimes of AGENTS.md, the agent and the tool: the most specific version of an interpreter wins, and
+ * packages add up. Returns a sentence for an invalid or ambiguous one.
  */
 export function mergeRuntime(runtimes: readonly JsonObject[]): Runtime | string {
   const python = lastOf(runtimes, 'python');

@@ -10,10 +10,10 @@ const SETTINGS = '/run/packages/npmrc';
 
 const REGISTRY = /^(?:@[^:]+:)?registry$/;
 
-/** `npm config ls` keeps these back; they are in the files alone. */
+/** `npm config ls` omits credentials; only the files contain them. */
 const CREDENTIAL = /^\s*\/\/[^=\s]+:(?:_authToken|_auth|username|_password)\s*=\s*(.+)$/;
 
-/** npm as this machine has it set up: files, variables and all (`npm config ls`). Null where there is no npm. */
+/** This machine's npm, with its settings from files and variables (`npm config ls`). Null without npm. */
 export async function npmClient(): Promise<Client | null> {
   const listed = await ask('npm', ['config', 'ls', '-l', '--json']);
   const settings: unknown = listed === null ? null : JSON.parse(listed);
@@ -53,7 +53,7 @@ async function credentialLines(path: string): Promise<{ line: string; value: str
   );
 }
 
-/** `${NAME}` is a variable of this machine, which programs do not have. */
+/** Replaces `${NAME}` by this machine's variable, which programs do not have. */
 async function filled(line: string): Promise<string> {
   let text = line;
   for (const [whole, name = ''] of line.matchAll(/\$\{(\w+)\}/g)) {
@@ -64,16 +64,19 @@ async function filled(line: string): Promise<string> {
 
 const PIP_CERTIFICATE = '/run/packages/pip-ca.pem';
 
-/** Of its settings, those that say where packages come from and how one gets there; in the order in which they win. */
+/**
+ * The sections of pip's settings, in rising precedence. Only the settings for where packages come from and how to reach
+ * them (`PASSED`) are passed on.
+ */
 const SECTIONS = ['global', 'install', ':env:'];
 
 const PASSED = ['index-url', 'extra-index-url', 'no-index', 'trusted-host', 'timeout', 'default-timeout', 'retries'];
 
-/** Where pip goes when nothing else is set: it knows best itself. */
+/** Asks pip for its default index. */
 const DEFAULTS =
   'from pip._internal.models.index import PyPI; print(PyPI.simple_url); print("https://" + PyPI.file_storage_domain)';
 
-/** pip as this machine has it set up: files, variables and all (`pip config list`). Null where there is no pip. */
+/** This machine's pip, with its settings from files and variables (`pip config list`). Null without pip. */
 export async function pipClient(): Promise<Client | null> {
   const listed = (await ask('python3', ['-m', 'pip', 'config', 'list'])) ?? (await ask('pip', ['config', 'list']));
   if (listed === null) return null;
@@ -117,7 +120,7 @@ function variable(key: string, value: string | undefined): [string, string][] {
   return value === undefined || value === '' ? [] : [[`PIP_${key.toUpperCase().replaceAll('-', '_')}`, value]];
 }
 
-/** Folders that programs' user can read too. */
+/** The folders that exist and that the programs' user can read too. */
 async function existing(folders: readonly string[]): Promise<string[]> {
   const found = await Promise.all(
     folders.map(async (folder) => {
@@ -128,7 +131,7 @@ async function existing(folders: readonly string[]): Promise<string[]> {
   return found.flat();
 }
 
-/** What the machine's own client of a registry is set up with, for the same client inside the sandbox. */
+/** The settings of the machine's own package client, for the same client inside the sandbox. */
 export interface Client {
   /** `host` or `host:port` of its registries. */
   readonly hosts: readonly string[];
@@ -139,10 +142,10 @@ export interface Client {
   readonly hidden: readonly string[];
 }
 
-/** What a program of this machine answers, in its own environment; null when it fails or is not there. */
+/** The output of a program of this machine, in its own environment; null when it fails or is missing. */
 function ask(program: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    // Not in the service's folder: npm would take that for a project with settings of its own.
+    // Not in the service's folder, which npm would read as a project with its own settings.
     execFile(program, args, { cwd: '/', timeout: ASK_MS, maxBuffer: 4_194_304 }, (error, stdout) =>
       resolve(error ? null : stdout),
     );
@@ -153,7 +156,7 @@ function hostOf(address: string): readonly string[] {
   return URL.canParse(address) && /^https?:/.test(address) ? [new URL(address).host] : [];
 }
 
-/** The user and the password of an address. */
+/** The user and the password of a URL. */
 function credentialsOf(address: string): readonly string[] {
   if (!URL.canParse(address)) return [];
   const { username, password } = new URL(address);

@@ -19,7 +19,7 @@ import {
   type RuntimeCache,
 } from './runtime-cache.js';
 
-/** What programs of this machine find, by name and version, best first. */
+/** Lists the interpreters that programs find on this machine, by name, path and version, best first. */
 const LOOK = `for name in "python$1" python3 python; do
   path=$(command -v "$name") && version=$("$path" -c 'import platform; print(platform.python_version())' 2>/dev/null) && echo "python $path $version"
 done
@@ -28,12 +28,12 @@ true`;
 
 export type RuntimeDeps = Pick<Deps, 'config' | 'sandbox' | 'log'>;
 
-/** What a program is given so that it finds the interpreters and packages of its step's `runtime`. */
+/** What a program needs to find the interpreters and packages of its step's `runtime`. */
 export interface PreparedRuntime {
   readonly env: Readonly<Record<string, string>>;
-  /** /runtime, and /node_modules where there are packages of npm: from there they are found wherever the program lies. */
+  /** /runtime, and /node_modules for npm packages, where Node finds them from any folder. */
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
-  /** Call it when the program has ended: until then what it uses is not removed. */
+  /** Call it when the program has ended. Until then the environment is not removed. */
   release(): void;
 }
 
@@ -89,13 +89,16 @@ async function prepared(deps: RuntimeDeps, context: ToolContext, wish: Runtime):
     if (entry !== null) return shown(entry, holdEntry(cache, hash));
     context.signal.throwIfAborted();
     const other = underWay.get(hash);
-    // It may have been stopped with its own run: then the next one tries.
+    // The other preparation may be stopped with its own run. Then one of the waiters prepares.
     if (other !== undefined) await waitForOther(other, context, { hash, wish });
     else await alone(hash, context.run.id, () => prepareOnce(deps, context, { cache, wish, here, needs, hash }));
   }
 }
 
-/** Another program prepares the same. Where that is of another run, this one shows that it waits for it too. */
+/**
+ * Waits for another program that prepares the same environment. If that belongs to another run, this run's trace shows
+ * the wait.
+ */
 async function waitForOther(
   other: { readonly work: Promise<unknown>; readonly runId: string },
   context: ToolContext,
@@ -201,14 +204,16 @@ interface Interpreter {
 }
 
 interface InterpretersHere {
-  /** The one that fits the wish, or the default one without a wish. */
+  /** The one of the wanted version, or the default one if no version is wanted. */
   readonly python: Interpreter | null;
   readonly node: Interpreter | null;
   /** True when `python3` means this one already. */
   readonly isDefaultPython: boolean;
 }
 
-/** Looks into the sandbox for interpreters that are as wished. A version fits from its beginning: 3.12.4 is 3 and 3.12. */
+/**
+ * Finds interpreters of the wanted versions in the sandbox. A version matches by its beginning: 3.12.4 is 3 and 3.12.
+ */
 async function findInterpreters(
   sandbox: Sandbox,
   { python, node }: Runtime,

@@ -4,7 +4,10 @@ import { removeFolder } from '../../sandbox/index.js';
 import { newId } from '../../shared/ids.js';
 import { isRecord } from '../../shared/json.js';
 
-/** Prepared environments of one machine, by the hash of what they hold; what is used stays, the rest makes room. */
+/**
+ * The maximum of prepared environments on one machine, kept by the hash of their content. Environments in use are never
+ * removed.
+ */
 const MOST_BYTES = 4 * 1_073_741_824;
 const MOST_ENTRIES = 64;
 /** A user touches its environment each minute: one that was not touched for this long is unused. */
@@ -34,14 +37,14 @@ export async function findEntry({ root }: RuntimeCache, hash: string): Promise<C
   return { host: join(folder, 'env'), hasNodeModules: isRecord(value) && value.hasNodeModules === true };
 }
 
-/** Keeps an environment from making room until the answered function is called. */
+/** Protects an environment from removal until the returned function is called. */
 export function holdEntry({ root }: RuntimeCache, hash: string): () => void {
   const timer = setInterval(() => void touch(join(root, hash)), TOUCH_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** A new folder for preparing one; it has its final name only once it is placed. */
+/** A new folder to prepare an environment in; placeEntry gives it its final name. */
 export async function newEntry({ root, uid }: RuntimeCache): Promise<string> {
   const folder = join(root, 'new', newId());
   const env = join(folder, 'env');
@@ -52,9 +55,9 @@ export async function newEntry({ root, uid }: RuntimeCache): Promise<string> {
   return folder;
 }
 
-/** Gives a prepared folder its name. Of two that were prepared at once one stays, and they are alike. */
+/** Gives a prepared folder its final name. Of two that were prepared concurrently, which are alike, one stays. */
 export async function placeEntry({ root }: RuntimeCache, hash: string, folder: string, bytes: number): Promise<void> {
-  // What a program left may be a link to anywhere: only a folder is shown.
+  // A program may have left a link to anywhere, so only a folder is accepted.
   const hasNodeModules = (await lstat(join(folder, 'env', 'node_modules')).catch(() => null))?.isDirectory() === true;
   await writeFile(join(folder, 'made'), JSON.stringify({ bytes, hasNodeModules }));
   await rename(folder, join(root, hash)).catch(async (error: NodeJS.ErrnoException) => {
@@ -63,7 +66,7 @@ export async function placeEntry({ root }: RuntimeCache, hash: string, folder: s
   });
 }
 
-/** Removes what has had no user for longest while there is more than may be, and what dead workers left half done. */
+/** Removes the least recently used environments while there are too many, and the incomplete ones of dead workers. */
 export async function makeRoom(
   { root }: RuntimeCache,
   most = { bytes: MOST_BYTES, entries: MOST_ENTRIES },

@@ -7,7 +7,7 @@ import { type McpDeps, type Server, ServerFault, type ServerTool } from '../mcp/
 import { toolError } from '../outcome.js';
 import { unusable } from './unusable.js';
 
-/** An MCP server: an operation for each of its tools. One that cannot be reached has one alone, which says why. */
+/** An MCP server: an operation for each of its tools. An unreachable one has a single operation, which says why. */
 export async function mcpTool(deps: McpDeps, plan: McpToolPlan, context: ToolContext): Promise<readonly Operation[]> {
   try {
     const server = await context.servers.find(plan, context);
@@ -47,7 +47,10 @@ function operationOf(deps: McpDeps, { plan, server, tool }: OfServer): Operation
 
 const warned = new WeakSet<ServerTool>();
 
-/** Arguments are checked without the patterns that RE2 does not have. Logged at a tool's first call: a list may have thousands of tools. */
+/**
+ * Arguments are checked without the patterns that RE2 does not support. Warns at a tool's first call, since a list may
+ * have thousands of tools.
+ */
 function warnOfPatterns({ log }: McpDeps, { name }: McpToolPlan, tool: ServerTool): void {
   if (warned.has(tool)) return;
   warned.add(tool);

@@ -66,11 +66,11 @@ function argsEnv(args: JsonObject): Record<string, string> {
     const words = typeof value === 'string' ? value : toJson(value);
     return [`ARG_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`, words] as const;
   });
-  // What no variable can hold is on standard input only.
+  // Values that a variable cannot hold are on standard input only.
   return Object.fromEntries(pairs.filter(([, words]) => Buffer.byteLength(words) < 100_000 && !words.includes('\0')));
 }
 
-/** What the tool declares the step has to be granted. */
+/** Checks that the step is granted the secrets that the tool declares. */
 async function requireSecrets(tool: ScriptToolPlan, { secrets }: ToolContext): Promise<void> {
   for (const name of tool.secrets) await grantedSecret(tool.name, secrets, name);
 }

@@ -18,7 +18,7 @@ type Encode = (
   of: { readonly body: ApiBody; readonly value: Json },
 ) => Promise<Body>;
 
-/** How each kind of body goes out. */
+/** Encodes each kind of body. */
 const ENCODE = {
   json: async (_deps, _context, { body, value }) => ({ bytes: toJson(value), contentType: body.mediaType }),
   text: async (_deps, _context, { body, value }) => ({ bytes: plain(value), contentType: body.mediaType }),
@@ -52,7 +52,7 @@ function formText({ fields }: ApiBody, value: Json): string {
   return pairs.join('&').replaceAll('%20', '+');
 }
 
-/** Objects go as JSON, lists as several parts (OpenAPI 3.1, Encoding Object). */
+/** Encodes objects as JSON and lists as several parts (OpenAPI 3.1, Encoding Object). */
 async function encodeMultipart(...[deps, context, { body, value }]: Parameters<Encode>): Promise<Body> {
   const parts: Part[] = [];
   for (const [name, given] of entriesOf(value)) {
@@ -76,7 +76,7 @@ async function encodeMultipart(...[deps, context, { body, value }]: Parameters<E
   return multipart(parts);
 }
 
-/** A file of the workspace as the step sees it, without what a program may have left of its secrets in it. */
+/** A workspace file as the step sees it, redacted, since a program may have written secrets to it. */
 async function readUpload(
   deps: ViewDeps,
   context: CallContext,

@@ -5,7 +5,7 @@ import { isRecord, type Json } from '../../../shared/json.js';
 type Form = Pick<ApiParameter, 'name' | 'style' | 'explode' | 'allowReserved'>;
 type Encode = (text: string) => string;
 
-/** Everything but what RFC 3986 leaves free. */
+/** Encodes all but the unreserved characters of RFC 3986. */
 export const strict: Encode = (text) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
@@ -39,7 +39,7 @@ export function queryPairs({ name, style, explode, allowReserved }: Form, value:
 
 const SEPARATORS: Readonly<Partial<Record<Style, string>>> = { spaceDelimited: '%20', pipeDelimited: '%7C' };
 
-/** `a[b][c]=…`; of what lies deeper than the document defines, as most servers read it. */
+/** `a[b][c]=…`. Values deeper than the style defines are written as most servers read them. */
 function deepPairs(key: string, value: Json, encode: Encode): string[] {
   if (Array.isArray(value))
     return value.flatMap((one: Json, index) => deepPairs(`${key}[${isRecord(one) ? index : ''}]`, one, encode));

@@ -15,7 +15,7 @@ import { type TypedOperation, typedOperation } from './operation-tool.js';
 
 const FRESH_MS = 5 * 60_000;
 
-/** How long a document is used on after its address has stopped to answer. */
+/** How long a document is used while its URL does not answer. */
 const STALE_MS = 24 * 3_600_000;
 
 const MAX_BYTES = 24 * 1_048_576;
@@ -24,7 +24,7 @@ const MAX_KEPT = 96 * 1_048_576;
 
 const TIMEOUT_MS = 60_000;
 
-/** The documents that this process has fetched, the longest unused first. No credential ever goes for one. */
+/** The documents that this process has fetched, least recently used first. They are fetched without credentials. */
 const kept = new Map<string, Kept>();
 
 const underWay = new Map<string, Promise<{ readonly text: string } | string>>();
@@ -40,13 +40,13 @@ const MAX_DOCUMENTS = 50;
 
 const MAX_LOADED = 20;
 
-/** Operations that are read before others have their turn on the event loop. */
+/** The number of operations to read before yielding to the event loop. */
 const AT_ONCE = 10;
 
-/** By what they were read from: the same text of the same address is the same document. */
+/** Loaded documents by URL and text. */
 const loaded = new Lru<string, Promise<LoadedDocument>>(MAX_LOADED);
 
-/** Reads the document that a tool names, by its address or its path in the tree; answers a sentence when it cannot be. */
+/** Reads the document of a tool, by its URL or its path in the tree; returns a sentence when that fails. */
 export async function loadDocument(
   deps: HttpDeps,
   context: ToolContext,
@@ -72,11 +72,11 @@ interface Reading {
 }
 
 /**
- * All documents that the first one refers to, and theirs, the nearest first. One that cannot be read leaves open what
+ * Reads all documents that the first one refers to, directly or not, nearest first. An unreadable one leaves open what
  * it describes.
  */
 async function readReferred(deps: HttpDeps, context: ToolContext, { texts, documents }: Reading): Promise<void> {
-  // What comes from an address reaches no file of the tree.
+  // A fetched document must not refer to files of the tree.
   const mayRead = (address: string, from: string) =>
     documents.size <= MAX_DOCUMENTS && (URL.canParse(address) || !URL.canParse(from));
   for (const address of unreadAddresses(documents, mayRead)) {
@@ -127,7 +127,7 @@ async function readOperations(
   return { address, operations, servers };
 }
 
-/** An address without what may be a credential in it. */
+/** A URL's host only, since its other parts may hold a credential. */
 function shown(name: string): string {
   return URL.canParse(name) ? new URL(name).host : name;
 }
@@ -138,7 +138,7 @@ interface Kept {
   readonly at: number;
 }
 
-/** A document by its address: fetched once in five minutes, however many steps ask; a sentence when it cannot be had. */
+/** A document by its URL, fetched once in five minutes for all steps; a sentence when it cannot be fetched. */
 async function fetchText(
   deps: Pick<HttpDeps, 'net'>,
   address: string,

@@ -9,7 +9,7 @@ import { type HttpCall, type HttpDeps, isRead, lower, sendCall } from '../reques
 import { encodeBody } from './encode-body.js';
 import { headerValue, pathValue, queryPairs, strict } from './encode-parameter.js';
 
-/** An operation as a model calls it: its arguments by the names that they have there. */
+/** An operation as a model calls it, with its parameters by argument name. */
 export interface TypedOperation {
   readonly api: ApiOperation;
   readonly parameters: JsonObject;
@@ -18,10 +18,10 @@ export interface TypedOperation {
   readonly bodyName: string | null;
 }
 
-/** The service fills these in: a model has no use for them. */
+/** The service sets these headers, so they are not arguments. */
 const OURS = new Set(['idempotency-key', 'user-agent', 'host', 'content-length', 'accept-encoding', 'connection']);
 
-/** The arguments of an operation, each under a name that every provider takes. */
+/** An operation with its arguments, each under a name that every provider accepts. */
 export function typedOperation(api: ApiOperation): TypedOperation {
   const named = new Map<string, ApiParameter>();
   for (const parameter of api.parameters) {
@@ -45,7 +45,7 @@ function freeName({ name, in: place }: ApiParameter, taken: ReadonlyMap<string, 
   return free;
 }
 
-/** One typed tool. Headers that the tool's file sets are none of the model's arguments. */
+/** One typed tool. Headers that the tool's file sets are not arguments. */
 export function operationTool(
   deps: HttpDeps,
   { tool, base }: { readonly tool: HttpToolPlan; readonly base: string },
