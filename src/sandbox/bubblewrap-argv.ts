@@ -5,14 +5,17 @@ import type { Limits } from './limits.js';
 /** The user and group id inside the sandbox ("nobody"), whichever user starts it. */
 const UNPRIVILEGED_ID = '65534';
 const SYSTEM_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'] as const;
-/** What programs need of the host's /etc; accounts, hosts and resolver come from `etcDir`, so no secret is near. */
+/**
+ * The parts of the host's /etc that programs need. Accounts, hosts and resolver come from `etcDir`, so no secret is
+ * exposed.
+ */
 const HOST_ETC = ['ld.so.cache', 'alternatives', 'ssl/certs', 'ssl/openssl.cnf', 'localtime', 'mime.types'] as const;
 const OWN_ETC = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
 
-/** The descriptor from which the first of a program's own files is read; the next ones follow. */
+/** The first descriptor for a program's own files; the further files use the next ones. */
 export const FIRST_FILE = 7;
 
-/** Where programs are looked for that are named without a path. */
+/** The search path for programs that are named without a path. */
 export const PROGRAM_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 
 export const BASE_ENV: Readonly<Record<string, string>> = {
@@ -51,7 +54,7 @@ export function bubblewrapOptions(
       String(FIRST_FILE + index),
       inside,
     ]),
-    // The root is a tmpfs as well, and one without a size: nothing may be written there.
+    // The root is a tmpfs without a size limit, so nothing may be written there.
     ...['--remount-ro', '/', '--chdir', program.cwd ?? work],
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
   ];
@@ -61,7 +64,7 @@ function tmpfs(path: string, bytes: number): string[] {
   return ['--perms', '1777', '--size', String(bytes), '--tmpfs', path];
 }
 
-/** A service that lives in /usr/src/app has its data folder in what every program sees: keys, database and all. */
+/** Covers the data folder (keys, database and all) if programs would see it, as for a service in /usr/src/app. */
 function hide(dataDir: string): string[] {
   const isSeen = ['usr', ...SYSTEM_FOLDERS].some((name) => dataDir.startsWith(`/${name}/`));
   return isSeen ? ['--perms', '0555', '--size', '4096', '--tmpfs', dataDir, '--remount-ro', dataDir] : [];

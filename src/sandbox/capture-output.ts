@@ -1,13 +1,13 @@
 import { StringDecoder } from 'node:string_decoder';
 
 export interface CapturedOutput {
-  /** Bytes seen in all. */
+  /** The total number of bytes so far. */
   readonly seen: number;
   readonly truncated: boolean;
   readonly text: string;
 }
 
-/** Replaces the middle that was cut out of a captured text. */
+/** Matches the marker that replaces the middle of a captured text. */
 export const LEFT_OUT = /\n\[… \d+ bytes left out …\]\n/;
 
 /**
@@ -62,7 +62,7 @@ export class OutputCapture {
 
 const isRest = (byte: number | undefined): boolean => byte !== undefined && byte >> 6 === 0b10;
 
-/** How many bytes at the end begin a character that is longer. */
+/** How many bytes at the end belong to an incomplete character. */
 function beginningAtEnd(bytes: Buffer): number {
   let rest = 0;
   while (rest < 3 && isRest(bytes.at(-1 - rest))) rest += 1;
@@ -71,7 +71,7 @@ function beginningAtEnd(bytes: Buffer): number {
   return rest < wanted ? rest + 1 : 0;
 }
 
-/** How many bytes at the start end a character that began before. */
+/** How many bytes at the start belong to a character that began earlier. */
 function restAtStart(bytes: Buffer): number {
   let rest = 0;
   while (rest < 3 && isRest(bytes[rest])) rest += 1;

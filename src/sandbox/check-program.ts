@@ -1,7 +1,7 @@
 import { Refusal } from '../shared/refusal.js';
 import type { ProgramSpec } from './contract.js';
 
-/** The kernel takes no longer argument and no longer variable (MAX_ARG_STRLEN). */
+/** The kernel's maximum length of an argument or a variable (MAX_ARG_STRLEN). */
 const MAX_STRING = 131_072;
 
 /**

@@ -17,17 +17,20 @@ export interface ProgramSpec {
   readonly workDir: string;
   /** Host folders and sockets shown read-only, by the path they have inside: never under /work, which programs can change. */
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
-  /** Texts that it reads as files of its own, by their paths inside: never on the host's disk where programs are isolated. */
+  /**
+   * Texts that it reads as files, by their paths inside. They are never on the host's disk if the driver isolates
+   * programs.
+   */
   readonly files?: readonly { readonly inside: string; readonly content: string }[];
-  /** Where `workDir` is, inside; default /work. */
+  /** The path of `workDir` inside; default /work. */
   readonly workInside?: string;
-  /** Working folder inside; default is where `workDir` is. */
+  /** The working folder inside; default is that of `workDir`. */
   readonly cwd?: string;
-  /** What it may reach; without it, and by an empty list, there is no network. */
+  /** The hosts that it may reach. Without it, or with an empty list, there is no network. */
   readonly network?: NetworkGrant;
   /** Null runs until it ends (and the run's stop or the step's timeout still kills it). */
   readonly timeoutMs: number | null;
-  /** Where it belongs, for the register and the reaper. */
+  /** The run and lane that it belongs to, for the register and the reaper. */
   readonly owner: { readonly runId: string; readonly lane: string };
   readonly signal: AbortSignal;
   readonly onOutput?: (chunk: string, stream: 'stdout' | 'stderr') => void;
@@ -60,7 +63,7 @@ export interface ProgramResult {
   /** A sentence that names the limit: when it was killed, or failed and probably hit one. */
   readonly why: string | null;
   readonly durationMs: number;
-  /** Of its network; null when it had none. */
+  /** Its use of the network; null when it had none. */
   readonly network: NetworkUse | null;
 }
 
@@ -68,9 +71,9 @@ export interface Sandbox {
   readonly driver: 'bubblewrap' | 'none' | 'unavailable';
   /** One sentence on why programs are refused, or null when they run. */
   readonly reason: string | null;
-  /** The host's user that programs run as, when it is not the worker's own: /work and what is in it must be its. */
+  /** The host user that programs run as, if it is not the worker's own. It must own /work and everything in it. */
   readonly uid?: number;
-  /** Throws a Refusal `unavailable` with `reason` when no sandbox can be had. */
+  /** Throws a Refusal `unavailable` with `reason` when programs cannot run. */
   run(program: ProgramSpec): Promise<ProgramResult>;
   /** Kills every process of a run's lanes, or of one lane. Resolves when they are gone. */
   kill(runId: string, lane?: string): Promise<void>;

@@ -33,7 +33,7 @@ interface SandboxInput {
   readonly config: Pick<Config, 'dataDir' | 'sandbox'>;
   readonly db: Db;
   readonly log: Log;
-  /** By which the hosts are reached that programs are granted. */
+  /** Connects to the hosts that programs are granted. */
   readonly net: Net;
   readonly workerId: string;
   readonly limits?: Partial<Limits>;
@@ -110,7 +110,7 @@ async function stopAll(programs: readonly LiveProgram[]): Promise<void> {
   await Promise.allSettled(programs.map((program) => program.done));
 }
 
-/** Folders and files that every program needs, made once: the accounts inside are two, and neither is of the host. */
+/** Creates the folders and files that every program needs. There are two accounts inside, neither from the host. */
 async function prepareHost({
   config,
   db,
@@ -126,7 +126,8 @@ async function prepareHost({
   for (const folder of [etcDir, tmpDir, netDir, join(root, 'relay')]) await mkdir(folder, { recursive: true });
   const scratch = join(config.dataDir, 'scratch');
   await mkdir(scratch, { recursive: true });
-  // Entered, not listed, by the unprivileged user that a root worker's programs run as: secrets inside are 0600 each.
+  // A root worker's programs run as an unprivileged user, who must enter this folder but not list it. Secrets in it are
+  // 0600.
   if (process.getuid?.() === 0) await chmod(config.dataDir, ((await stat(config.dataDir)).mode & 0o777) | 0o001);
   for (const folder of [root, etcDir, netDir, join(root, 'relay'), scratch]) await chmod(folder, 0o711);
   for (const [name, text] of Object.entries(ETC)) await writeFile(join(etcDir, name), text, { mode: 0o644 });
@@ -176,7 +177,7 @@ async function reapLeftovers(host: Host, scratchDir: string, live: ReadonlyMap<s
   await removeEndedFolders(host, scratchDir, new Set([...live.values()].map(({ owner }) => owner.runId)));
 }
 
-/** Proxy folders of killed workers, whose program is not registered and was not about to be. */
+/** Removes proxy folders of killed workers: no program is registered for them, and none can be about to register. */
 async function removeSockets({ netDir }: Host, rows: readonly RegisterRow[]): Promise<void> {
   const registered = new Set(rows.map(({ id }) => id));
   for (const id of await readdir(netDir).catch(() => [])) {

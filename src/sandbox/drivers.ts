@@ -73,9 +73,9 @@ export const DRIVERS = {
 } as const satisfies Record<DriverName, Driver>;
 
 /**
- * Holds a program to its number of processes from within its user namespace, where only its own are counted (Linux
- * 5.14). Set outside, the number would be that of all processes of the user on the host: one program could starve
- * the others, and a user with a desktop open could start none. Root is never held to it; the watchdog counts there.
+ * Limits a program's processes from within its user namespace, where only its own count (Linux 5.14). Set outside, the
+ * limit would count all processes of the user on the host: one program could starve the others, and a user with a
+ * desktop open could start none. Root is exempt from it; there the watchdog counts.
  */
 function limited({ argv, proxySocket }: ProgramToRun, limits: Limits, relay: RelayNode): string[] {
   const network = proxySocket === null ? '' : relayScript(relay.inside);
@@ -103,7 +103,7 @@ function hostPaths(program: ProgramSpec): (text: string) => string {
   };
 }
 
-/** Variables that name what is under /run inside: a socket, or a file of the program's own. */
+/** Replaces paths under /run in variables, of a socket or of the program's own file, by their paths on the host. */
 function envOnHost({ env, readOnly }: ProgramSpec): Record<string, string> {
   const mounts = readOnly.filter(({ inside }) => inside.startsWith('/run/'));
   const onHost = (value: string) => mounts.reduce((text, { inside, host }) => text.replaceAll(inside, host), value);

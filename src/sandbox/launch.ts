@@ -29,24 +29,24 @@ export interface Identity {
 
 export interface Launched {
   readonly child: ChildProcess;
-  /** Null when it is not written while it runs. */
+  /** Null when nothing is written to it while the program runs. */
   readonly stdin: Writable | null;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Lets the program begin. */
+  /** Opens the gate, so that the program starts. */
   readonly open: () => void;
-  /** The host's pid of the first process of the program's pid namespace; null when it never came to be. */
+  /** The host's pid of the first process of the program's pid namespace; null if it was never created. */
   readonly init: Promise<number | null>;
 }
 
-/** What `stdio: 'pipe'` makes of each descriptor; Node's types stop at the fifth. */
+/** The stream of each descriptor with `stdio: 'pipe'`; Node's types stop at the fifth. */
 type Pipes = [Writable | null, Readable, Readable, Writable, Readable, Writable, Writable, ...Writable[]];
 
 export interface LaunchInput {
   readonly command: Command;
   readonly limits: Limits;
   readonly identity: Identity;
-  /** A file descriptor, what is written while it runs, or nothing to read. */
+  /** A file descriptor, a pipe to write to while it runs, or nothing. */
   readonly stdin: number | 'pipe' | 'ignore';
 }
 

@@ -5,20 +5,20 @@ export interface Limits {
   readonly memory: number;
   /** Threads count as processes. */
   readonly processes: number;
-  /** Of the whole /work folder, files that are deleted but still open included. */
+  /** The whole /work folder, including files that are deleted but still open. */
   readonly work: number;
   readonly workFiles: number;
   readonly file: number;
   readonly tmp: number;
   readonly shm: number;
   readonly openFiles: number;
-  /** Of each of stdout and stderr: more than this is cut in the middle. */
+  /** The maximum that is kept of stdout and of stderr each; more is cut in the middle. */
   readonly kept: number;
-  /** Of both together: more than this kills. */
+  /** The maximum of stdout and stderr together; more kills the program. */
   readonly output: number;
-  /** Sent and received over its network, where it has one. */
+  /** The maximum that is sent and received over the network. */
   readonly transfer: number;
-  /** Of its network, at once. */
+  /** Concurrent network connections. */
   readonly connections: number;
 }
 

@@ -8,7 +8,7 @@ export interface ProgramsHere {
   readonly folders: readonly string[];
 }
 
-/** What sandboxes of this data folder there are on this machine, registered or not. Processes on Linux only. */
+/** The sandboxes of this data folder on this machine, registered or not. Lists processes on Linux only. */
 export async function listPrograms(dataDir: string): Promise<ProgramsHere> {
   const scratch = join(dataDir, 'scratch');
   return { programs: process.platform === 'linux' ? programsOf(scratch) : [], folders: await runsIn(scratch) };

@@ -57,7 +57,7 @@ function canSpawn(program: string): Promise<boolean> {
   });
 }
 
-/** What bubblewrap said when a program that does nothing was run, or null when that went well. */
+/** Runs a program that does nothing. Returns bubblewrap's error, or null for success. */
 async function tryOnce(host: Omit<Host, 'driver' | 'identity'>, identity: Identity): Promise<string | null> {
   const workDir = await mkdtemp(join(host.etcDir, '..', 'probe-'));
   if (identity.uid !== null) await chown(workDir, identity.uid, identity.uid);

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { sleep } from '../shared/deadline.js';
 import { isRunning, readProcStat } from '../shared/proc-stat.js';
 
-/** USER_HZ, which Linux fixes at 100 towards programs (time(7)). */
+/** USER_HZ, which Linux fixes at 100 for programs (time(7)). */
 const TICKS_A_SECOND = 100n;
 
 /** Identifies a process: a pid alone may be reused. */
@@ -38,8 +38,8 @@ export function isAlive(process: ProcessId): boolean {
 }
 
 /**
- * Sends SIGKILL to a process, or with `group` to its process group. One that is gone is not an error, nor one whose pid
- * another user's process has by now (EPERM): timers and abort listeners call this, where nothing catches.
+ * Sends SIGKILL to a process, or with `group` to its process group. Ignores a process that is gone, or whose pid now
+ * belongs to another user (EPERM): timers and abort listeners call this, where nothing catches.
  */
 export function killProcess(pid: number, group: boolean): void {
   try {
@@ -65,7 +65,7 @@ export function hostIdentity(): string {
   try {
     namespace = ` ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
-    // No /proc (not Linux): the name alone has to do.
+    // No /proc (not Linux): use the hostname only.
   }
   return hostname() + namespace;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Half of what the kernel takes as a path (PATH_MAX), so that a name of any length still fits behind it. */
+/** Half of the kernel's maximum path length (PATH_MAX), so that a name of any length can be appended. */
 const LONG_PATH = 2_048;
 
 /**

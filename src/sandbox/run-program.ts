@@ -23,14 +23,17 @@ export interface Host extends DriverContext {
   readonly identity: Identity;
   readonly host: string;
   readonly worker: string;
-  /** Where standard input is laid down; not visible to programs. */
+  /** The folder for files of standard input; not visible to programs. */
   readonly tmpDir: string;
   readonly net: Net;
-  /** Where the sockets of programs' proxies are. */
+  /** The folder for the sockets of programs' proxies. */
   readonly netDir: string;
 }
 
-/** What a shell and bubblewrap answer for a program that a signal ended: 128 and SIGXFSZ (signal(7)). */
+/**
+ * The exit code of a shell and of bubblewrap for a program that SIGXFSZ ended: 128 plus the signal's number
+ * (signal(7)).
+ */
 const FILE_TOO_BIG = 128 + 25;
 
 /** A program from its spawn until it and all that it started are gone. */
@@ -74,7 +77,7 @@ class Running {
   stop(reason: Killed): void {
     this.#killed ??= reason;
     const pid = this.#launched?.child.pid;
-    // Its process group, and the first process of its pid namespace, with which all others end.
+    // Kill its process group, and the first process of its pid namespace, which ends all others in it.
     if (pid !== undefined && this.#launched?.child.exitCode === null) killProcess(pid, true);
     if (this.#init && isAlive(this.#init)) killProcess(this.#init.pid, false);
   }
@@ -102,7 +105,7 @@ class Running {
     }
   }
 
-  /** Where nothing isolates a program it has the host's network. */
+  /** A driver without isolation gives a program the host's network. */
   async #openNetwork(): Promise<EgressProxy | null> {
     const { host, program } = this;
     const { network: grant } = program;
@@ -180,7 +183,7 @@ class Running {
     });
   }
 
-  /** Registers the process, lets it begin, and holds it to its limits until its end. */
+  /** Registers the process, lets it start, and enforces its limits until it ends. */
   async #supervise(launched: Launched, ended: Promise<number | null>): Promise<number | null> {
     const { host, program, id } = this;
     const self = launched.child.pid === undefined ? null : lookUpProcess(launched.child.pid);
@@ -222,7 +225,7 @@ class Running {
   }
 }
 
-/** Its exit code once it has ended and its output is read; null when a signal ended it, or it never began. */
+/** The exit code once it has ended and its output is read; null when a signal ended it, or it never started. */
 function endOf({ child }: Launched): Promise<number | null> {
   return new Promise((resolve) => {
     child.once('error', () => resolve(null));
@@ -230,7 +233,7 @@ function endOf({ child }: Launched): Promise<number | null> {
   });
 }
 
-/** Where nothing isolates a program, its own files lie on the host while it runs, for this user only. */
+/** Without isolation, a program's own files are on the host while it runs, readable by this user only. */
 function layFiles(folder: string, program: ProgramSpec): ProgramSpec {
   const { files = [], readOnly } = program;
   if (files.length === 0) return program;

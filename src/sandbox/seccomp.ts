@@ -5,13 +5,13 @@
  */
 
 interface Cpu {
-  /** AUDIT_ARCH_* of linux/audit.h. A call by another table of numbers (32-bit code) ends the program. */
+  /** AUDIT_ARCH_* of linux/audit.h. A call with another architecture's numbers (32-bit code) ends the program. */
   readonly audit: number;
   readonly socket: readonly number[];
-  /** Calls whose second argument is bounded: what they make is kept by the kernel and counted for no process. */
+  /** Calls whose second argument is limited, since they allocate kernel memory that is charged to no process. */
   readonly bounded: readonly { readonly call: number; readonly most: number }[];
   readonly forbidden: readonly number[];
-  /** Refused as if this kernel were older, so that programs take the older way. */
+  /** Refused as if the kernel were older, so that programs use the older calls. */
   readonly missing: readonly number[];
 }
 
@@ -77,7 +77,7 @@ const refuse = (errno: number) => 0x00050000 | errno;
 /** The numbers of the x32 ABI begin here, on the same architecture. */
 const X32 = 0x40000000;
 
-/** Code, how many to skip if true, how many if not, and the operand: struct sock_filter. */
+/** struct sock_filter: the code, how many instructions to skip if true and if false, and the operand. */
 type Instruction = readonly [code: number, ifTrue: number, ifNot: number, operand: number];
 
 /** The filter for a CPU as Node names it; null where the calls' numbers are not known here. */
@@ -118,7 +118,7 @@ function boundedCall(call: number, most: number): Instruction[] {
   ];
 }
 
-/** The family is an int: the kernel reads the low half alone, and so does this. */
+/** The family is an int: like the kernel, this reads the low half only. */
 function socketCall(call: number): Instruction[] {
   const families = Object.values(FAMILIES);
   return [

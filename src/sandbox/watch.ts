@@ -8,17 +8,17 @@ import { findExcess, insideProc, listNumbers } from './watchdog.js';
 
 const NOTHING: HiddenUse = { bytes: 0, shared: 0, inFlight: 0 };
 
-/** A line of /proc/<pid>/maps (proc_pid_maps(5)) of a file that has no name any more. */
+/** A line of /proc/<pid>/maps (proc_pid_maps(5)) for a deleted file. */
 const DELETED = /^([0-9a-f]+)-([0-9a-f]+) \S+ [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) +(.*)\(deleted\)$/gm;
 
 /** The kernel's names for shared memory without a file (mmap(2) with MAP_ANONYMOUS, shmget(2)). */
 const SHARED = /^\/(dev\/zero|SYSV[0-9a-f]{8}) $/;
 
-/** Deleted meanwhile, or replaced by a file. */
+/** Errors for a folder that was deleted or replaced by a file meanwhile. */
 const GONE = new Set(['ENOENT', 'ENOTDIR']);
 
 interface Watched {
-  /** Null for a driver without a pid namespace: then the folder alone is watched. */
+  /** Null for a driver without a pid namespace: then only the folder is watched. */
   readonly init: ProcessId | null;
   readonly workDir: string;
   readonly limits: Limits;
@@ -30,7 +30,7 @@ const PROCESS_MS = 100;
 
 const FOLDER_MS = 500;
 
-/** Files that are sent from one process to another are received within moments. */
+/** Looks in a row that may find files in flight between processes: normally they are received within moments. */
 const IN_FLIGHT_LOOKS = 6;
 
 /** Watches a program's memory, processes and disk until the returned function is called. */
@@ -61,7 +61,7 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
   };
 }
 
-/** Measures the folder: requested every half second, done at the folder's pace. */
+/** Measures the folder. Called every half second; skips calls if the folder takes long to measure. */
 function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | null> {
   const pace = createLookPace(limits);
   let inFlight = 0;
@@ -84,7 +84,7 @@ async function freeOf(folder: string): Promise<FreeSpace> {
   return disk ? { bytes: disk.bavail * disk.bsize, files: disk.ffree } : { bytes: 0, files: 0 };
 }
 
-/** What the disk of a folder has left. A disk that counts no files (btrfs) has 0 of them. */
+/** The free space of a folder's disk. A disk that does not count files (btrfs) has 0 of them. */
 interface FreeSpace {
   readonly bytes: number;
   readonly files: number;
@@ -92,7 +92,7 @@ interface FreeSpace {
 
 interface LookPace {
   isDue(nowMs: number, free: FreeSpace): boolean;
-  /** After a look that began and ended at these times, with what was free when it began. */
+  /** Records a look with its start and end times and the free space at its start. */
   looked(startedMs: number, endedMs: number, free: FreeSpace): void;
 }
 
@@ -116,7 +116,7 @@ export function createLookPace(limits: Pick<Limits, 'work' | 'workFiles'>): Look
 }
 
 interface WorkUse {
-  /** Blocks on the disk, so a sparse file counts what it holds. */
+  /** Allocated blocks on the disk, so a sparse file counts only what it stores. */
   bytes: number;
   files: number;
 }
@@ -144,22 +144,22 @@ async function measureFolder(folder: string, limits: Limits): Promise<WorkUse> {
   return use;
 }
 
-/** The limit that a folder is over, or null. */
+/** The limit that a folder exceeds, or null. */
 function findOverrun(use: WorkUse, limits: Limits): 'disk' | 'files' | null {
   if (use.bytes > limits.work) return 'disk';
   return use.files > limits.workFiles ? 'files' : null;
 }
 
 interface HiddenUse {
-  /** Of files that are deleted but still open or mapped, and of memory files. */
+  /** The size of files that are deleted but still open or mapped, and of memory files. */
   readonly bytes: number;
-  /** Of memory that processes share, in bytes, whether they have it mapped in now or not. */
+  /** The size of memory that processes share, whether they have it mapped now or not. */
   readonly shared: number;
   /** Descriptors that were sent over a socket and not received yet: their files cannot be determined. */
   readonly inFlight: number;
 }
 
-/** What a program occupies outside of its folder. */
+/** The storage that a program uses outside of its folder. */
 async function measureHidden(init: number): Promise<HiddenUse> {
   const proc = insideProc(init);
   if (proc === null) return NOTHING;
@@ -200,7 +200,7 @@ async function countSent(path: string): Promise<number> {
   return Number(/^scm_fds:\s*(\d+)/m.exec(info)?.[1] ?? 0);
 }
 
-/** Files that are closed too, and live by their mapping alone. */
+/** Adds deleted files that are closed too, and exist only through a mapping. */
 async function addMapped(process: string, { files, shared }: Seen): Promise<void> {
   const maps = await readFile(`${process}/maps`, 'latin1').catch(() => '');
   for (const [, from = '0', to = '0', device = '', inode = '', name = ''] of maps.matchAll(DELETED)) {
@@ -213,7 +213,7 @@ async function addMapped(process: string, { files, shared }: Seen): Promise<void
   }
 }
 
-/** A file as maps names it: Linux packs its device's numbers so (makedev(3)). */
+/** A file's key as in maps. Linux packs the device's numbers this way (makedev(3)). */
 function fileKey({ dev, ino }: Stats): string {
   const hex = (number: number) => number.toString(16).padStart(2, '0');
   return `${hex((dev >> 8) & 0xfff)}:${hex((dev & 0xff) | ((dev >> 12) & 0xfff00))}:${ino}`;

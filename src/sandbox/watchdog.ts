@@ -24,12 +24,12 @@ export function findExcess(init: number, limits: Limits): Excess | null {
   return resident > limits.memory ? 'memory' : null;
 }
 
-/** More than most programs ever have. */
+/** The number of sockets that do not count, more than most programs ever have. */
 const FREE_SOCKETS = 256;
-/** Twice net.core.wmem_max: what one socket may hold in the kernel, which no process is charged for. */
+/** Twice net.core.wmem_max: the kernel memory that one socket may hold, which is charged to no process. */
 const SOCKET_BYTES = 425_984;
 
-/** The most that a program's Unix sockets can hold, all that its network namespace has, those in flight included. */
+/** The maximum that all Unix sockets in a program's network namespace can hold, including sockets in flight. */
 function heldBySockets(init: number): number {
   const sockets = readText(`/proc/${init}/net/unix`).split('\n').length - 2;
   return Math.max(0, sockets - FREE_SOCKETS) * SOCKET_BYTES;
@@ -39,7 +39,7 @@ function heldBySockets(init: number): number {
 export function insideProc(init: number): string | null {
   const proc = `/proc/${init}/root/proc`;
   try {
-    // Until the root is changed this is the host's own /proc, where the reader sees itself.
+    // Until bubblewrap changes the root, this is the host's own /proc, where `self` resolves.
     readlinkSync(`${proc}/self`);
     return null;
   } catch (error) {

@@ -1,12 +1,14 @@
-/** What a program may reach. Nothing at all without it, and by an empty list. */
+/** The hosts that a program may reach. Without a grant, or with an empty list, it has no network. */
 export interface NetworkGrant {
-  /** `host`, `*.host` (any depth below), either with `:port`; without one it is the web's ports, 443 and 80. */
+  /** `host` or `*.host` (any depth below), either with `:port`; the default is the web's ports, 443 and 80. */
   readonly hosts: readonly string[];
-  /** The operator's own hosts, which may be private. For the service's programs, never for what a user wrote. */
+  /**
+   * True for the operator's own hosts, which may be private. Only for the service's own programs, never for a user's.
+   */
   readonly isOperators?: boolean;
 }
 
-/** A host that a program asked for and did not get. */
+/** A host that a program asked for and was refused. */
 export interface RefusedHost {
   /** `host:port`. */
   readonly host: string;
@@ -16,6 +18,6 @@ export interface RefusedHost {
 
 export interface NetworkUse {
   readonly refused: readonly RefusedHost[];
-  /** Sent and received, of all connections. */
+  /** Bytes sent and received over all connections. */
   readonly bytes: number;
 }

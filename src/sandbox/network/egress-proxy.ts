@@ -15,17 +15,17 @@ import { withErrorListener } from '../../shared/error-listener.js';
 import type { Limits } from '../limits.js';
 import type { NetworkGrant, NetworkUse, RefusedHost } from './contract.js';
 
-/** Ports of a host that is named without one: those of https and http. */
+/** The ports of a host that is listed without one: those of https and http. */
 const WEB_PORTS = [443, 80];
 
-/** They are of one connection, and not of the message (RFC 9110, 7.6.1). */
+/** Hop-by-hop headers, which belong to a connection and not to the message (RFC 9110, 7.6.1). */
 const HOP_HEADERS = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'expect', 'host'],
 ]);
 
 export interface EgressProxy {
-  /** On this host, to be shown to the program. */
+  /** The socket's path on this host, to be shown to the program. */
   readonly socket: string;
   use(): NetworkUse;
   /** Ends every connection. */
@@ -35,7 +35,7 @@ export interface EgressProxy {
 interface EgressInput {
   readonly grant: NetworkGrant;
   readonly net: Net;
-  /** A folder of its own, which need not be there. */
+  /** The folder to create for its socket. */
   readonly folder: string;
   readonly uid: number | null;
   readonly limits: Limits;
@@ -48,8 +48,8 @@ const MAX_HEADER_BYTES = 16_384;
 const MAX_REFUSED = 20;
 
 /**
- * The one way out of a program's empty network namespace: an HTTP proxy (CONNECT, and plain requests) in this
- * process, behind a socket that only this program is shown. It opens what the list names and nothing else.
+ * The only way out of a program's empty network namespace: an HTTP proxy (CONNECT, and plain requests) in this process,
+ * behind a socket that only this program sees. It connects only to listed hosts.
  */
 export async function openEgressProxy(input: EgressInput): Promise<EgressProxy> {
   const egress = new Egress(input);
@@ -175,7 +175,7 @@ function answerAndEnd(client: Duplex, why: string): void {
   );
 }
 
-/** Sends a request that came in on over a connection to its host, and its answer back. */
+/** Forwards a request over a connection to its host, and the response back. */
 function forward(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -221,8 +221,8 @@ function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 }
 
 /**
- * Makes a server listen on a socket in a new folder that only the programs' user may use. A socket's address holds
- * 108 bytes at most: on Linux it is named by its folder's handle, however deep that lies.
+ * Makes a server listen on a socket in a new folder that only the programs' user may use. A socket address holds at
+ * most 108 bytes, so on Linux the path goes through a handle of the folder, which is short at any depth.
  */
 async function listenInFolder(server: Server, folder: string, uid: number | null): Promise<string> {
   await mkdir(folder, { mode: 0o711 });
@@ -270,12 +270,15 @@ function parseDestination(authority: string, defaultPort: number): Destination |
   const text = `http://${authority}`;
   if (!URL.canParse(text)) return null;
   const { hostname, port } = new URL(text);
-  // A URL leaves out the port that is its scheme's.
+  // A URL omits its scheme's default port.
   const isPort80 = port === '' && /:0*80$/.test(authority);
   return { host: hostname.replace(/\.$/, ''), port: port === '' ? (isPort80 ? 80 : defaultPort) : Number(port) };
 }
 
-/** Whether a list such as `api.example.com`, `*.example.com`, `db.example.com:5432` opens it. `*.` is any depth below, and not the name itself. */
+/**
+ * Whether a list such as `api.example.com`, `*.example.com`, `db.example.com:5432` allows it. `*.` matches any depth
+ * below the name, but not the name itself.
+ */
 function isAllowed(list: readonly string[], { host, port }: Destination): boolean {
   return list.some((entry) => {
     const [, name = '', digits] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];

@@ -1,9 +1,9 @@
 import { constants, copyFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where the proxy's socket is, inside. */
+/** The path of the proxy's socket inside the sandbox. */
 export const PROXY_SOCKET = '/run/network.sock';
-/** Where the relay's program is, inside, when the system that programs see has it not. */
+/** The path of the relay's Node inside the sandbox, if it is not in a system folder that programs see. */
 const RELAY_NODE = '/run/node';
 const PORT = 3128;
 
@@ -25,19 +25,19 @@ export const PROXY_ENV: Readonly<Record<string, string>> = {
   ...{ NO_PROXY: NONE, no_proxy: NONE, NODE_USE_ENV_PROXY: '1' },
 };
 
-/** Bash that starts the relay, waits until it listens, and leaves nothing of it to the program. */
+/** Bash code that starts the relay, waits until it listens, and leaves no descriptor of it to the program. */
 export function relayScript(node: string): string {
   const start = `exec env -i UV_THREADPOOL_SIZE=1 ${quoted(node)} --v8-pool-size=0 -e ${quoted(RELAY)}`;
   return `exec 3< <(${start} </dev/null 2>/dev/null) && read -r _ <&3 && exec 3<&- || { echo 'the way to the network could not be opened' >&2; exit 126; }; `;
 }
 
-/** What the relay runs on: this process's own Node, shown where programs would not find it. */
+/** The Node that runs the relay: this process's own, at a path where programs do not look for it. */
 export interface RelayNode {
   readonly inside: string;
   readonly mounts: readonly { readonly host: string; readonly inside: string }[];
 }
 
-/** A root worker's Node may lie where its programs' user cannot go: then they are given a copy of it. */
+/** A root worker's Node may be in a folder that its programs' user cannot enter. Then the relay runs a copy. */
 export async function prepareRelay(folder: string, uid: number | null): Promise<RelayNode> {
   const host = process.execPath;
   if (host.startsWith('/usr/')) return { inside: host, mounts: [] };
