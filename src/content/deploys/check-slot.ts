@@ -18,7 +18,7 @@ export class CheckCut extends Error {
 
 const START_MS = 10_000;
 
-/** Longer than the limit of a check, which the library kept when it was stored: the machine may be busy now. */
+/** Longer than the limit of a check, which the library met when it was stored, since the machine may be busy now. */
 const LOAD_LIBRARY_MS = 5_000;
 
 /** Well above the memory that a parsed tree of at most 16 MiB needs. */
@@ -131,9 +131,9 @@ function within(worker: Worker, ms: number, cpuMs: () => number | null): Promise
 }
 
 /**
- * Calls back when the work has used `ms` of CPU time, or after five times as much wall time: on a busy machine the
- * work gets less CPU. A reading that fails (null) counts no CPU time. The callback comes after the messages that have
- * arrived by then, so that an answer that is there is not cut. Returns the function that cancels the timer.
+ * Calls back when the work has used `ms` of CPU time, or after five times as much wall time, since on a busy machine
+ * the work gets less CPU. A failed reading (null) counts as no CPU time. Messages that have arrived by then come first,
+ * so that a finished answer still counts. Returns the function that cancels the timer.
  */
 export function afterCpuTime(
   ms: number,

@@ -2,7 +2,7 @@ import type { DeployResultBody } from '../../contract/deploys.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { LiveRun } from '../workspaces/live-tree.js';
 
-/** What became of a sound tree. A tree with faults, and a caller who may not deploy, are refused by a `Refusal`. */
+/** The outcome of a valid tree. A tree with errors, and a caller who may not deploy, get a `Refusal`. */
 export type DeployOutcome =
   | { readonly kind: 'applied'; readonly result: DeployResultBody }
   /** Nothing to change, or a dry run. */

@@ -141,7 +141,7 @@ async function readKept(
 
 function mentionsOf({ mentions, files, via }: Given, { files: prepared }: PreparedTree, live: LiveTree): Set<string> {
   if (mentions !== 'changed') return new Set(mentions ?? files.map(({ path }) => path));
-  // A code host's tree that holds an agent's memory has taken it over; an older tree that is deployed again has not.
+  // A push that contains an agent's memory file takes it over; an older tree that is deployed again does not.
   const takesOver = (path: string): boolean => via === 'push' && live.source.get(path)?.fromAgent === true;
   const given = files.map(({ path }) => path);
   return new Set(given.filter((path) => live.source.get(path)?.sha !== prepared.get(path)?.sha || takesOver(path)));

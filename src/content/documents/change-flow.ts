@@ -12,15 +12,15 @@ import { readFlow } from './list-documents.js';
 export interface ChangeFlowInput {
   readonly workspace: string;
   readonly flow: string;
-  /** In the order in which they are made. */
+  /** In the order in which they are applied. */
   readonly changes: readonly FlowChange[];
   readonly expect: Precondition;
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /**
- * Edits a flow's file in place, as a commit of the caller: all other bytes stay. Refuses `refused` an edit that cannot
- * be made there, or after which the tree would have errors.
+ * Edits a flow's file in place, as a commit of the caller; all other bytes stay. Refuses `refused` an edit that is
+ * impossible in place, or that would cause errors in the tree.
  */
 export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowInput): Promise<FlowBody> {
   const { workspace, flow, changes } = input;

@@ -30,7 +30,7 @@ export async function changeWorkspace(
   caller: Caller,
   { workspace, name, keys }: ChangeWorkspaceInput,
 ): Promise<ChangedWorkspaceBody> {
-  // Before all else, since a change that changes nothing writes nothing, where it would be looked for.
+  // Look the workspace up first: a request without changes writes nothing, and so would not find that it is missing.
   await findWorkspace(deps.db, caller, workspace);
   const to = name === undefined || name === workspace ? null : name;
   if (to !== null && !atLeast(caller.role, 'admin'))

@@ -15,13 +15,13 @@ import { createDocument, createFlow, type DocumentKind, documentText, requireNam
 export interface CreateAssetInput {
   readonly workspace: string;
   readonly kind: DocumentKind;
-  /** Of knowledge and memory a path with slashes, without `.md`. */
+  /** For knowledge and memory, a path with slashes, without `.md`. */
   readonly name: string;
-  /** The agent whose own it is; for a flow, who does its steps. */
+  /** The agent that owns the document; for a flow, the agent of its steps. */
   readonly agent?: string | undefined;
   readonly template?: string | undefined;
   readonly description?: string | undefined;
-  /** Of an eval; its first flow, else its first agent when left out. */
+  /** The target of an eval; the first flow, else the first agent, when left out. */
   readonly target?: string | undefined;
   readonly recordAnswer?: RecordAnswer | undefined;
 }

@@ -37,7 +37,7 @@ const TEMPLATES = {
 
 interface NewDocument {
   readonly kind: LibraryKind;
-  /** Its path follows from this when none is given. */
+  /** Determines the path when none is given. */
   readonly name?: string | undefined;
   readonly path?: string | undefined;
   /** When left out, the template's. */

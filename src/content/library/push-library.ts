@@ -16,7 +16,7 @@ export interface LibraryPush {
   readonly inTransaction: (sql: Sql) => Promise<void>;
 }
 
-/** Replaces the library by what a commit holds; see `changeLibrary` for what refuses it. */
+/** Replaces the library by the files of a commit. Refuses as `changeLibrary` does. */
 export function pushLibrary(deps: Deps, caller: Caller, push: LibraryPush): Promise<LibraryResult> {
   const { commit, files, message, inTransaction } = push;
   return changeLibrary(deps, caller, {

@@ -23,7 +23,7 @@ export function* previewNames(workspace: string, branch: string): Generator<stri
   }
 }
 
-/** At most so long, and no hyphen at its end. */
+/** Cuts a name to this length, without a hyphen at its end. */
 function cut(name: string, length: number): string {
   return name.slice(0, Math.max(0, length)).replace(/-+$/, '');
 }

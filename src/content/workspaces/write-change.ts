@@ -19,7 +19,7 @@ export interface ChangeInput {
   readonly runId: string | null;
   /** The id that the caller gave, or the commit of a push that was refused. */
   readonly givenId?: string | null | undefined;
-  /** Why nothing went live, and the paths that it is about; without it the change is live. */
+  /** Why the change was refused, and the paths concerned; without it the change is live. */
   readonly refused?: { readonly reason: string; readonly paths: readonly string[] } | undefined;
 }
 
