@@ -10,7 +10,7 @@ import { audit } from './accounts/audit.js';
 import { avatarPath } from './accounts/avatar-path.js';
 import { findWorkspace } from './find-workspace.js';
 
-/** The stored format: a square at most, in the one format that we encode ourselves. */
+/** The stored format: the only one that we encode, at most `SIDE` pixels wide and high. */
 const PICTURE_TYPE = 'image/webp';
 
 const SIDE = 512;

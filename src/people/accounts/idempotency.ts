@@ -135,7 +135,7 @@ export async function releaseIdempotencyKey(deps: Deps, { tenant, key, holder }:
   });
 }
 
-/** Deletes keys that are older than the promised day. */
+/** Deletes keys that are older than the promised 24 hours. */
 export async function sweepIdempotencyKeys(deps: Pick<Deps, 'db'>): Promise<void> {
   await sweepRows(deps.db, 'idempotency_key', `created_at < now() - interval '24 hours'`);
 }

@@ -6,7 +6,7 @@ import type { Db, SqlQuery } from '../../platform/db/contract.js';
 import { sleep } from '../../shared/deadline.js';
 import { Refusal } from '../../shared/refusal.js';
 
-/** The library's limiter with what it keeps to itself: the keys that this process blocks without a query. */
+/** The library's limiter, with access to its private list of keys that this process blocks without a query. */
 export class Limiter extends RateLimiterPostgres {
   /** The library has these two, but its types leave them out. */
   declare private readonly getInMemoryBlockMsBeforeExpire: (key: string) => number;
