@@ -26,7 +26,7 @@ export async function auditSecrets(sql: Sql, keys: InstallKeys | null): Promise<
 
 type Client = Envelope & { readonly id: string; readonly tenant: string; readonly name: string };
 
-/** OAuth clients whose secret does not open: an account has a handful. */
+/** OAuth clients whose secret cannot be decrypted. An account has only a few clients. */
 async function clientFaults(sql: Sql, keys: InstallKeys): Promise<string[]> {
   const rows = await sql.query<Client>(
     `SELECT id, tenant_id AS tenant, name, key_id AS "keyId", wrapped_key AS "wrappedKey", sealed FROM oauth_client

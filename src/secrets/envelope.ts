@@ -8,7 +8,7 @@ const IV_BYTES = 12;
 
 const TAG_BYTES = 16;
 
-/** Where the bytes belong, and which version of the value they are. */
+/** The place of the bytes, and the version of their value. */
 export type SealedAt = SecretPlace & { readonly version: number };
 
 export interface Envelope {
@@ -17,7 +17,7 @@ export interface Envelope {
   readonly sealed: Uint8Array;
 }
 
-/** Why an envelope does not open: a key that is missing, or bytes that are not what was sealed here. */
+/** The envelope cannot be decrypted: its install key is missing, or its bytes were not sealed for this place. */
 export class CannotOpen extends Error {
   override readonly name = 'CannotOpen';
 }
@@ -37,12 +37,12 @@ export function seal({ ring }: InstallKeys, at: SealedAt, text: string): Envelop
   };
 }
 
-/** Throws CannotOpen, whose message names the key or the secret and never what is in it. */
+/** Decrypts an envelope. Throws CannotOpen, whose message names the key or the secret but never its content. */
 export function open(keys: InstallKeys, at: SealedAt, envelope: Envelope): string {
   return decrypt(unwrap(keys, at, envelope), envelope.sealed, at).toString('utf8');
 }
 
-/** The data key under the first install key. What it seals stays as it is. */
+/** Wraps the data key under the first install key again. The sealed bytes stay unchanged. */
 export function rewrap(keys: InstallKeys, at: SealedAt, envelope: Envelope): Pick<Envelope, 'keyId' | 'wrappedKey'> {
   const [first] = keys.ring;
   if (!first) throw new CannotOpen('there is no install key: set SERVICE_KEYS');
@@ -59,7 +59,7 @@ function unwrap({ ring }: InstallKeys, at: SealedAt, { keyId, wrappedKey }: Enve
   return decrypt(wrapperOf(key), wrappedKey, at);
 }
 
-/** Tokens are derived from the same install key: each purpose has a key of its own. */
+/** A separate key for this purpose, since tokens are derived from the same install key. */
 function wrapperOf({ key }: InstallKey): Buffer {
   return Buffer.from(hkdfSync('sha256', key, new Uint8Array(0), 'secret/v1', 32));
 }
@@ -83,7 +83,7 @@ function decrypt(key: Buffer, bytes: Uint8Array, at: SealedAt): Buffer {
   }
 }
 
-/** Each field with its length in front, so that different places never encode alike. */
+/** Each field is prefixed by its length, so that different places never encode alike. */
 function additionalData({ tenant, workspace, name, version }: SealedAt): Buffer {
   const scope = workspace === null ? 'account' : `workspace:${workspace}`;
   return Buffer.concat(
@@ -97,8 +97,8 @@ function additionalData({ tenant, workspace, name, version }: SealedAt): Buffer 
 }
 
 /**
- * Where else than in the vault things are sealed. No secret has such a place: a secret's name holds no `/` and begins
- * with no digit.
+ * The places of sealed values outside the vault. None can equal the place of a secret, whose name contains no `/` and
+ * begins with no digit.
  */
 export function clientPlace({ tenant, id }: { readonly tenant: string; readonly id: string }): SealedAt {
   return { tenant, workspace: null, name: `oauth-client/${id}`, version: 1 };
@@ -108,7 +108,7 @@ export function statePlace({ tenant, hash }: { readonly tenant: string; readonly
   return { tenant, workspace: null, name: `oauth-state/${hash}`, version: 1 };
 }
 
-/** Of the token that belongs to this version of a secret. */
+/** The place of the live token for this version of a secret. */
 export function tokenPlace({ id, version }: { readonly id: string; readonly version: number }): SealedAt {
   return { tenant: 'live-token', workspace: null, name: id, version };
 }

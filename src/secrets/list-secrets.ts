@@ -6,7 +6,10 @@ import { cursorsOf, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { SecretStatus, Shape } from './model.js';
 
-/** Agents by their `secrets:`, tools by their placeholders, flows by their own, their steps' and their signature's. */
+/**
+ * SQL: the files that name secrets: agents in `secrets:`, tools in placeholders, flows in their own list, their steps'
+ * and their signature's.
+ */
 const USES = `
   WITH live AS (
     SELECT w.name, coalesce(w.preview_of, w.id) AS vault, p.body, 'flows/' || (p.body->>'flow') || '.md' AS flow
@@ -68,13 +71,15 @@ function placeOf(place: readonly string[] | null): Place | null {
   return place && { name, workspace: workspace === '' ? null : workspace };
 }
 
-/** In the order of the list: by name, the account's before those of workspaces. */
+/**
+ * Whether the row comes after this place. The list is ordered by name, the account's secret before those of workspaces.
+ */
 function isAfter(row: Place, place: Place | null): boolean {
   if (place === null || row.name > place.name) return true;
   return row.name === place.name && row.workspace !== null && row.workspace > (place.workspace ?? '');
 }
 
-/** True when what the file names is this secret: the nearest of its name. */
+/** True when the name in the file means this secret, the nearest of its name. */
 function gets(use: SecretUse, { vault, name }: Pick<Row, 'vault' | 'name'>, own: ReadonlySet<string>): boolean {
   if (use.secret !== name) return false;
   return vault === null ? !own.has(`${use.vault}/${name}`) : use.vault === vault;
@@ -94,13 +99,13 @@ function readRows(deps: Deps, { tenant, workspaces }: Caller): Promise<Row[]> {
 /** A live revision's file that names a secret. */
 interface SecretUse {
   readonly secret: string;
-  /** The workspace whose vault it reads first: of a preview the one that it previews. */
+  /** The workspace whose vault it reads first; for a preview, the workspace that it previews. */
   readonly vault: string;
   readonly workspace: string;
   readonly path: string;
 }
 
-/** Who names secrets in the live revisions of the workspaces that the caller sees. */
+/** The files that name secrets in the live revisions of the workspaces that the caller sees. */
 function secretUses(sql: Sql, { tenant, workspaces }: Pick<Caller, 'tenant' | 'workspaces'>): Promise<SecretUse[]> {
   return sql.query<SecretUse>({ name: 'secret-uses', text: USES, values: [tenant, workspaces] });
 }

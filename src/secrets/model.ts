@@ -2,16 +2,16 @@ import type { SecretShapes } from '../contract/secrets.js';
 
 export type Shape = keyof SecretShapes;
 
-/** What each shape holds. The live token of an exchange is kept beside the secret, and not in it. */
+/** The content of each shape. The live token of an exchange is stored beside the secret, not in it. */
 export type ShapeValues = SecretShapes;
 
 /** A secret's content: its shape, and what that shape holds. */
 export type SecretValue = { readonly [S in Shape]: { readonly shape: S; readonly value: ShapeValues[S] } }[Shape];
 
-/** Which vault it lies in. */
+/** The vault that it is in. */
 export type Store = 'workspace' | 'account';
 
-/** A secret as it was opened: it never leaves the process that opened it. */
+/** A decrypted secret. It never leaves the process that decrypted it. */
 export type OpenedSecret = SecretValue & {
   readonly id: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export type OpenedSecret = SecretValue & {
 
 export type SecretStatus = 'ok' | 'reconnect';
 
-/** Where a secret's row is: part of what its bytes are sealed with, so that they open nowhere else. */
+/** The place of a secret's row. It is authenticated with the encrypted bytes, so that they decrypt nowhere else. */
 export interface SecretPlace {
   readonly tenant: string;
   /** The workspace's id; null for the account's vault. */

@@ -4,7 +4,10 @@ import { CannotOpen } from './envelope.js';
 import type { OpenedSecret, SecretPlace } from './model.js';
 import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 
-/** Of a workspace (by its id) and these names; a preview reads the vault of the workspace that it previews. */
+/**
+ * The secrets of these names that a workspace (by its id) can read. A preview reads the vault of the workspace that it
+ * previews.
+ */
 export interface SecretsInReach {
   readonly tenant: string;
   readonly workspace: string | null;

@@ -10,7 +10,7 @@ export interface Rotation {
   readonly rewrapped: number;
   /** Why some were not rewrapped, a sentence each. */
   readonly stuck: readonly string[];
-  /** Secrets, those of OAuth clients among them, by the id of the install key that wraps them now. */
+  /** The number of secrets, including those of OAuth clients, by the id of the install key that wraps them now. */
   readonly byKey: ReadonlyMap<string, number>;
 }
 
@@ -22,7 +22,7 @@ interface SealedTable {
   readonly place: (row: Row) => SealedAt;
 }
 
-/** What is wrapped for longer than a few minutes or hours, and where it is sealed. */
+/** The tables whose wrapped keys live longer than a few minutes or hours, and the place of each row. */
 const TABLES: readonly SealedTable[] = [
   { table: 'secret', columns: SECRET_COLUMNS, place: (row) => row as SecretRow },
   {

@@ -20,7 +20,7 @@ export interface SecretRow {
 export const SECRET_COLUMNS = `id, tenant_id AS tenant, workspace_id AS workspace, name, shape, version, key_id AS "keyId",
   wrapped_key AS "wrappedKey", sealed, status`;
 
-/** Throws CannotOpen when its install key is missing or its bytes are not what was sealed there. */
+/** Decrypts a row. Throws CannotOpen when its install key is missing or its bytes were not sealed for this place. */
 export function openRow(keys: InstallKeys, row: SecretRow): OpenedSecret {
   const { id, name, shape, version, status } = row;
   const content: unknown = JSON.parse(open(keys, row, row));
@@ -31,7 +31,7 @@ export function openRow(keys: InstallKeys, row: SecretRow): OpenedSecret {
   return { ...({ shape, value: content[shape] } as SecretValue), id, name, store, version, status };
 }
 
-/** What is sealed: the value under its shape's name. */
+/** The text to encrypt: the value under its shape's name. */
 export function contentOf({ shape, value }: SecretValue): string {
   return JSON.stringify({ [shape]: value });
 }

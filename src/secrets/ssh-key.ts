@@ -3,7 +3,7 @@ import type { ShapeValues } from './model.js';
 
 /** The key of an ssh secret; a sentence when it cannot be read. Any form that OpenSSH writes, and PEM. */
 export async function readSshKey({ private_key, passphrase }: ShapeValues['ssh']): Promise<ParsedKey | string> {
-  // Only who has such a secret pays for the package's start.
+  // Load the package only when there is such a secret, since that takes time.
   const { default: ssh2 } = await import('ssh2');
   const parsed =
     passphrase === undefined ? ssh2.utils.parseKey(private_key) : ssh2.utils.parseKey(private_key, passphrase);
@@ -13,7 +13,7 @@ export async function readSshKey({ private_key, passphrase }: ShapeValues['ssh']
   return key as ParsedKey;
 }
 
-/** The package's messages may repeat a piece of what they could not read. */
+/** The package's messages may quote parts of the key. */
 function faultOf(error: unknown, passphrase: string | undefined): string {
   const message = error instanceof Error ? error.message : '';
   if (/no passphrase/i.test(message)) return 'ssh.private_key is locked: give its passphrase as ssh.passphrase';

@@ -9,9 +9,9 @@ interface Vault {
 }
 
 /**
- * The vault that a caller writes: a workspace's by its name, or the account's, which every workspace reads and so is
- * for callers with access to every workspace. A preview has no vault of its own. Deleting the workspace waits for the
- * transaction.
+ * The vault that a caller writes: a workspace's by its name, or the account's. Every workspace reads the account's
+ * vault, so writing it requires access to all workspaces. A preview has no vault of its own. The workspace cannot be
+ * deleted before the transaction ends.
  */
 export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | undefined): Promise<Vault> {
   if (workspace !== undefined) {
@@ -29,7 +29,7 @@ export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | 
   );
 }
 
-/** As in `${NAME}`, which is also the name of the variable that programs read. */
+/** The name in `${NAME}`, which is also the variable that programs read. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /** Variables that decide how programs of a sandbox run, and those that the service sets itself. */

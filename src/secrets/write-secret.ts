@@ -82,7 +82,7 @@ export async function writeSecret(
   return { id: row.id, created: false };
 }
 
-/** Its id; null when a secret of this name was created meanwhile. */
+/** Inserts the secret and returns its id; null when a secret of this name was created meanwhile. */
 async function insert(tx: Sql, keys: InstallKeys, place: SecretPlace, value: SecretValue): Promise<string | null> {
   const { keyId, wrappedKey, sealed } = seal(keys, { ...place, version: 1 }, contentOf(value));
   const [row] = await tx.query<{ id: string }>({

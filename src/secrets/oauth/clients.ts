@@ -52,7 +52,7 @@ export async function registerClient(
   throw new Refusal('conflict', `there is an OAuth client ${name}: delete it first, or choose another name`);
 }
 
-/** What makes the flow safe, or brings its answer where we do not listen. */
+/** Parameters that the service sets, since they make the flow safe or decide where its answer arrives. */
 const OURS = new Set([
   ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'state', 'code_challenge'],
   ...['code_challenge_method', 'request', 'request_uri'],
@@ -130,7 +130,7 @@ export async function deleteClient(
   return { ok: true, name };
 }
 
-/** Its key and what that seals are null for a client without a secret. */
+/** The key and the sealed columns are null for a client without a secret. */
 export interface ClientRow
   extends Pick<OauthClient, 'id' | 'name' | 'client' | 'config'>,
     Pick<OauthClient, 'keyId' | 'wrappedKey' | 'sealed' | 'createdAt'> {
@@ -149,7 +149,7 @@ export interface ProviderClient {
   readonly auth: OAuthClientConfig['auth'];
 }
 
-/** Null for one that names neither a shape nor both URLs. */
+/** Null for a config with neither a built-in provider nor both URLs. */
 function resolveClient(name: string, config: OAuthClientConfig): ProviderClient | null {
   const provider = config.provider ?? (isProvider(name) ? name : null);
   const shape = provider === null ? undefined : PROVIDERS[provider];
@@ -185,7 +185,7 @@ export function clientSecretOf(keys: InstallKeys, row: ClientRow): string {
   return open(keys, clientPlace(row), { keyId, wrappedKey, sealed });
 }
 
-/** By its name, else by its client id. */
+/** Finds a client by its name, else by its client id. */
 export async function findClient(sql: Sql, tenant: string, name: string): Promise<ClientRow | null> {
   const [row] = await sql.query<ClientRow>({
     name: 'oauth-client-find',
@@ -211,7 +211,10 @@ function requireEveryWorkspace({ workspaces }: Caller): void {
   );
 }
 
-/** Where providers send people back to. Without a public address it is the listening one, for browsers on this machine. */
+/**
+ * The URL to which providers redirect people. Without a public URL it is the listening address, for browsers on this
+ * machine.
+ */
 export function redirectUriOf({ config }: Pick<Deps, 'config'>): string {
   return `${baseUrlOf(config)}/api/oauth/callback`;
 }

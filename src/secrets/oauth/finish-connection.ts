@@ -11,7 +11,7 @@ import { writeSecret } from '../write-secret.js';
 import { type ClientRow, clientSecretOf, type ProviderClient, resolveRow } from './clients.js';
 import { claimState, type PendingConnection, whyNoState } from './start-connection.js';
 
-/** What a provider's redirect may say instead of a code (RFC 6749, 4.1.2.1), as what the person can do about it. */
+/** Sentences for the errors in a provider's redirect (RFC 6749, 4.1.2.1), which say what the person can do. */
 const SENTENCES: Readonly<Record<string, string>> = {
   access_denied: 'Access was not granted. Start again if that was a mistake.',
   invalid_scope:
@@ -29,7 +29,7 @@ export interface Connected {
   /** The workspace's name; null for the account's vault. */
   readonly workspace: string | null;
   readonly client: string;
-  /** False for a token that does not end, which is stored as a plain value. */
+  /** False for a token that does not expire, which is stored as a plain value. */
   readonly renews: boolean;
 }
 
@@ -73,7 +73,7 @@ async function claim(
   throw new Refusal(why === 'unknown' || why === 'browser' ? 'forbidden' : 'conflict', UNUSABLE[why]);
 }
 
-/** Deleting a client ends what was begun with it, so it is there. */
+/** Deleting a client ends its pending connections, so the client is missing only if it was deleted just now. */
 async function readClient({ db }: Deps, id: string): Promise<ClientRow> {
   const row = await db.prisma.oauthClient.findUnique({ where: { id } });
   if (row) return { ...row, tenant: row.tenantId };
@@ -155,7 +155,7 @@ async function workspaceName(
   throw new Refusal('conflict', 'The workspace was deleted meanwhile. Nothing was stored.');
 }
 
-/** A sentence of ours, and the provider's own words as one line of plain text. */
+/** Our own sentence, and the provider's text as one line of plain text. */
 function providerError(error: string, description: string | undefined): string {
   const known = Object.hasOwn(SENTENCES, error) ? SENTENCES[error] : undefined;
   const sentence = known ?? 'The provider refused.';

@@ -1,16 +1,18 @@
-/** A provider as its documentation describes it. `dialects.ts` lists how token endpoints differ from the standard. */
+/**
+ * A provider as its documentation describes it. `token-endpoint.ts` lists how token endpoints differ from the standard.
+ */
 export interface ProviderShape {
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
-  /** What it sends as `iss` (RFC 9207), where it does. */
+  /** The `iss` that it sends (RFC 9207), if any. */
   readonly issuer?: string;
   readonly scopes: readonly string[];
   readonly separator?: ',';
-  /** What it needs in order to give a refresh token, and to show the choice of account. */
+  /** Parameters that make it return a refresh token and show the choice of account. */
   readonly params?: Readonly<Record<string, string>>;
 }
 
-/** The shapes that need no more than a client id and its secret. */
+/** The providers for which a client id and its secret suffice. */
 export const PROVIDERS: Readonly<Record<string, ProviderShape>> = {
   airtable: {
     authorizeUrl: 'https://airtable.com/oauth2/v1/authorize',

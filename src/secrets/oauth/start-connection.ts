@@ -30,8 +30,8 @@ interface Started extends StartedConnection {
 }
 
 /**
- * Begins a connection: the address at which the person agrees. `nonce` is the one that this browser holds from an
- * earlier start, so that two tabs do not take each other's.
+ * Starts a connection and returns the URL where the person grants access. `nonce` is the one that this browser has from
+ * an earlier start, which is used again so that two tabs do not invalidate each other.
  */
 export async function startConnection(
   deps: Deps,
@@ -68,7 +68,7 @@ async function authorizeUrl(
   const client = resolveRow(row);
   const server = { issuer: new URL(client.tokenUrl).origin, authorization_endpoint: client.authorizeUrl };
   const config = new Configuration(server, row.client, {}, None());
-  // Which addresses may do without TLS was decided when the client was registered.
+  // The client's registration has decided which URLs may do without TLS.
   allowInsecureRequests(config);
   const url = buildAuthorizationUrl(config, {
     ...client.params,
@@ -84,7 +84,7 @@ async function authorizeUrl(
   return url.href;
 }
 
-/** A connection that a person began, until its provider sends them back. */
+/** A connection that a person has started, until the provider redirects them back. */
 export interface PendingConnection {
   readonly tenant: string;
   readonly member: string;
@@ -93,11 +93,11 @@ export interface PendingConnection {
   /** The workspace's id; null for the account's vault. */
   readonly workspace: string | null;
   readonly redirectUri: string;
-  /** Of PKCE: kept sealed. */
+  /** The PKCE verifier, stored encrypted. */
   readonly verifier: string;
 }
 
-/** What the browser holds: its state from the address, its nonce from the cookie. Only their hashes are stored. */
+/** What the browser presents: the state from the URL, the nonce from the cookie. Only their hashes are stored. */
 interface BrowserProof {
   readonly state: string;
   readonly nonce: string;

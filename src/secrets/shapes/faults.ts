@@ -1,4 +1,4 @@
-/** What one secret may hold, in bytes. */
+/** The maximum size of a secret, in bytes. */
 export const MAX_BYTES = 64 * 1024;
 /** Shorter values occur in too many texts to be redacted. */
 const MIN_CHARACTERS = 6;
@@ -8,7 +8,7 @@ export function firstFault(...faults: readonly (string | null)[]): string | null
   return faults.find((fault) => fault !== null) ?? null;
 }
 
-/** A text that is there, is not too big, and is one line. */
+/** The fault of a text that is empty, too large or not a single line. */
 export function lineFault(what: string, text: string): string | null {
   return firstFault(textFault(what, text), controlFault(what, text));
 }

@@ -49,7 +49,7 @@ function parses(pem: string): boolean {
   }
 }
 
-/** A setting's name, in whatever quotes; longer ones are none. */
+/** Matches the name of a setting, in any quotes. Longer texts are not names. */
 const NAME = /^[\s"'{,-]*[\w. -]+["']?\s*$/;
 const MAX_NAME = 100;
 const AFTER = new Set(['"', "'", '}', ',', ';', ' ', '\t']);

@@ -17,12 +17,12 @@ function rulesOf(shape: Shape): ShapeRules<Shape> {
   return RULES[shape] as ShapeRules<Shape>;
 }
 
-/** A sentence on what is wrong with it, which never repeats it; null when it can be stored. */
+/** What is wrong with a value, as a sentence that never quotes it; null when it can be stored. */
 export async function faultOf({ shape, value: content }: SecretValue): Promise<string | null> {
   return rulesOf(shape).fault(content);
 }
 
-/** Every text in it that must appear nowhere. */
+/** The texts in it that must be redacted everywhere. */
 export function hiddenTexts({ shape, value: content }: SecretValue): readonly string[] {
   return rulesOf(shape).hidden(content);
 }

@@ -1,9 +1,9 @@
 import type { Shape, ShapeValues } from '../model.js';
 
-/** What one shape is: one file an entry. */
+/** The rules of one shape. Each shape has its own file. */
 export interface ShapeRules<S extends Shape> {
-  /** A sentence on what is wrong with a value, which it never repeats; null when it is sound. */
+  /** What is wrong with a value, as a sentence that never quotes it; null for a valid one. */
   fault(value: ShapeValues[S]): string | null | Promise<string | null>;
-  /** The texts in it that must appear nowhere. */
+  /** The texts in it that must be redacted everywhere. */
   hidden(value: ShapeValues[S]): readonly string[];
 }

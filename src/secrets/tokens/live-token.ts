@@ -13,8 +13,8 @@ export interface LiveToken {
 const MARKED = { kind: 'gone', message: 'its provider took it no longer when it was asked last' } as const;
 
 /**
- * The live access token of an `oauth2` or `service_account` secret: from its row while it is good for some time yet,
- * else by one exchange, however many steps and processes ask at once. Throws a `TokenRefusal`.
+ * The live access token of an `oauth2` or `service_account` secret: from its row while it is fresh, else by a single
+ * exchange, however many steps and processes ask at once. Throws a `TokenRefusal`.
  */
 export async function liveToken(
   deps: TokenDeps,

@@ -17,7 +17,7 @@ import { notifyTokenWaiters } from './await-change.js';
 import { askTokenEndpoint, askWithoutClient, type Grant, GrantFault } from './token-endpoint.js';
 import { type Failure, type Lease, releaseLease, storeToken, type TokenState, timesOf } from './token-rows.js';
 
-/** How each shape comes by a live token. Throws GrantFault. */
+/** How each shape gets a live token. Throws GrantFault. */
 const RENEWALS: { readonly [S in TokenShape]: Renew<S> } = {
   oauth2: ({ net }, { token_url, client_id, client_secret, refresh_token, scope }) => {
     const endpoint = { tokenUrl: token_url, clientId: client_id, clientSecret: client_secret };
@@ -89,7 +89,7 @@ function grantOf(deps: TokenDeps, secret: OpenedSecret): Promise<Grant> {
   throw new GrantFault('refused', `a secret of the shape ${secret.shape} cannot be exchanged for a token`);
 }
 
-/** False when the secret's value changed meanwhile: then the token belongs to nothing. */
+/** False when the secret's value changed meanwhile: then the token belongs to no stored value. */
 async function storeGranted(
   deps: TokenDeps,
   lease: Lease,
@@ -125,7 +125,10 @@ async function versionAfter(
 const MAYBE_SPENT =
   'an exchange before this one was cut off before its answer was stored, so its refresh token may have been spent by it';
 
-/** Deletes nothing: an outage keeps the old token, and a grant that is gone waits for a person. */
+/**
+ * Records the failure and deletes nothing: after an outage the old token stays, and an invalid grant waits for a
+ * person.
+ */
 async function fail(
   deps: TokenDeps,
   lease: Lease,

@@ -60,11 +60,11 @@ interface TokenEndpoint {
   readonly clientId: string;
   /** Empty for a client without one. */
   readonly clientSecret: string;
-  /** Overrides what is known of the provider. */
+  /** Overrides the provider's known method. */
   readonly auth?: ClientAuthMethod;
 }
 
-/** What one request brought, kept beside the library: its errors say less than the answer does. */
+/** The outcome of one request, recorded beside the library, whose errors say less than the answer. */
 interface Seen {
   fault: NetFault | null;
   answer: TokenAnswer | null;
@@ -83,8 +83,8 @@ const AUTHS = {
 } as const satisfies Record<ClientAuthMethod, (secret: string) => ClientAuth>;
 
 /**
- * RFC 6749, 2.3.1, with the form encoding of browsers: the library's own also encodes hyphens and points, which those
- * who never decode then take for another client.
+ * RFC 6749, 2.3.1, with the form encoding of browsers. The library's own also encodes hyphens and dots, so servers that
+ * do not decode would see another client.
  */
 function basic(secret: string): ClientAuth {
   const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
@@ -96,7 +96,7 @@ function basic(secret: string): ClientAuth {
 
 /**
  * Calls a token endpoint through the guarded client. When its client authentication is unknown, it tries the body and
- * then Basic (RFC 6749, 2.3.1): a refused client has used up nothing. Throws GrantFault.
+ * then Basic (RFC 6749, 2.3.1), since a refused client does not use up its grant. Throws GrantFault.
  */
 export async function askTokenEndpoint(net: Deps['net'], endpoint: TokenEndpoint, ask: Ask): Promise<Grant> {
   const dialect = dialectOf(endpoint.tokenUrl);
@@ -178,7 +178,7 @@ type ClientAuthMethod = 'post' | 'basic' | 'none';
 
 /** How a provider's token endpoint differs from RFC 6749. */
 interface Dialect {
-  /** The one way in which it takes the client's secret; without it the body is tried, then Basic. */
+  /** The only way in which it accepts the client's secret; without it the body is tried, then Basic. */
   readonly auth?: ClientAuthMethod;
   /** The request's body is JSON instead of a form. */
   readonly json?: true;
@@ -218,7 +218,7 @@ function parseJson(text: string): JsonObject | null {
   }
 }
 
-/** Some still answer as the drafts of OAuth2 did. */
+/** Some still answer with a form, as in the drafts of OAuth 2. */
 function parseForm(text: string, type: string | null): JsonObject | null {
   return type?.startsWith('application/x-www-form-urlencoded') ? Object.fromEntries(new URLSearchParams(text)) : null;
 }
@@ -242,10 +242,10 @@ function standard({ id_token: _identity, ...body }: JsonObject): JsonObject {
   };
 }
 
-/** What a token endpoint gave. */
+/** The tokens that a token endpoint returned. */
 export interface Grant {
   readonly accessToken: string;
-  /** Null when it does not say. */
+  /** Null when the endpoint does not send it. */
   readonly expiresInSeconds: number | null;
   /** Null when it gave none: then the current one stays valid. */
   readonly refreshToken: string | null;
@@ -279,7 +279,7 @@ function faultOfAnswer(host: string, { status, body }: TokenAnswer): GrantFault 
   return new GrantFault('refused', `${host} answers ${status} and no token: check the token endpoint's address`);
 }
 
-/** A foreign text as one short line. */
+/** A provider's text as one short line. */
 export function plainText(text: string): string {
   return text
     .replace(/[\p{C}\s]+/gu, ' ')

@@ -15,7 +15,7 @@ interface CachedToken {
 
 const Failure = z.object({ kind: z.enum(['gone', 'refused', 'outage']), message: z.string() });
 
-/** How an exchange failed, for those who waited for it. */
+/** Why an exchange failed, for the callers that waited for it. */
 export type Failure = z.infer<typeof Failure>;
 
 /** The current state of a secret and its live token. */
@@ -23,9 +23,9 @@ export interface TokenState {
   readonly tenant: string;
   readonly version: number;
   readonly status: SecretStatus;
-  /** Counts the exchanges that were begun: 0 before the first. */
+  /** The number of exchanges that were started; 0 before the first. */
   readonly attempt: number;
-  /** True while a process runs one. */
+  /** True while a process runs an exchange. */
   readonly leased: boolean;
   /** True when an exchange with this value was interrupted, so that the provider may have used it up. */
   readonly inDoubt: boolean;
@@ -154,16 +154,17 @@ const UNSAID_SECONDS = 600;
 
 const MAX_MARGIN_MS = 300_000;
 
-/** With less left, a token may end on its way. */
+/** A token with less time left may expire in transit. */
 const LAST_MS = 5_000;
 
-/** Counted from before the request, so that the token never ends sooner than is thought. */
+/** Counts from before the request, so that the token never expires earlier than computed. */
 export function timesOf(
   expiresInSeconds: number | null,
   askedAtMs: number,
 ): Pick<CachedToken, 'expiresAt' | 'renewAt'> {
   const lifeMs = (expiresInSeconds ?? UNSAID_SECONDS) * 1_000;
-  // The margin is a fifth for tokens of minutes, and five minutes for those of hours: a program may be at work with it.
+  // The margin is a fifth for tokens of minutes, and five minutes for those of hours, since a program may be using the
+  // token.
   const renewMs = lifeMs - Math.min(MAX_MARGIN_MS, lifeMs / 5);
   return { expiresAt: new Date(askedAtMs + lifeMs), renewAt: new Date(askedAtMs + renewMs) };
 }

@@ -8,12 +8,12 @@ export interface ProgramSecrets {
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
 }
 
-/** What a program reads of a secret is under this folder, inside. */
+/** The folder for files and sockets of secrets, inside the sandbox. */
 const FOLDER = '/run/secrets';
 const SOCKET = `${FOLDER}/ssh-agent`;
 const KNOWN_HOSTS = `${FOLDER}/known_hosts`;
 
-/** One secret's part in it. `key` is what goes into the agent, in place of the program. */
+/** The part of one secret. `key` goes into the ssh agent instead of the program. */
 interface Part {
   readonly variable: string;
   readonly files?: ProgramSecrets['files'];
@@ -24,7 +24,7 @@ interface Part {
 type Give<S extends Shape> = (given: {
   readonly name: string;
   readonly value: ShapeValues[S];
-  /** The live access token; of the two shapes that are exchanged for one. */
+  /** The live access token, for the two shapes that are exchanged for one. */
   readonly token: () => Promise<string>;
 }) => Promise<Part>;
 
@@ -53,7 +53,7 @@ export type TokenOf = (secret: OpenedSecret) => Promise<string>;
 export interface AgentPlace {
   /** A folder on the host in which the agent's socket may be made. */
   readonly folder: string;
-  /** The user that programs run as, when it is another one. */
+  /** The user that programs run as, if it is not the worker's own. */
   readonly uid: number | undefined;
 }
 
@@ -99,5 +99,8 @@ export class SecretsForPrograms {
   }
 }
 
-/** A host that the secret's `known_hosts` does not name is never trusted at first sight: each sandbox sees it for the first time. */
+/**
+ * Hosts that the secret's `known_hosts` does not name are refused: each sandbox is new, so trust on first use would
+ * trust any host.
+ */
 const SSH = `ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=${KNOWN_HOSTS} -o GlobalKnownHostsFile=none`;

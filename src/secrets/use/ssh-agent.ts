@@ -78,7 +78,10 @@ export async function startSshAgent(keys: readonly AgentKey[], folder: string, u
   }
 }
 
-/** A socket's address holds 108 bytes at most: on Linux it is named by its folder's handle, however deep that lies. */
+/**
+ * A socket address holds at most 108 bytes, so on Linux the path goes through a handle of the folder, which is short at
+ * any depth.
+ */
 async function listen(server: Server, root: string): Promise<void> {
   const handle = process.platform === 'linux' ? await open(root, 'r') : null;
   try {
@@ -92,7 +95,7 @@ async function listen(server: Server, root: string): Promise<void> {
   }
 }
 
-/** One request after the other: a program that asks without end keeps one thread busy, and no more. */
+/** Handles one request at a time, so that a program that floods the agent keeps only one thread busy. */
 function serve(keys: readonly AgentKey[], socket: Socket): void {
   const reader = new MessageReader();
   let last: Promise<void> = Promise.resolve();
@@ -118,7 +121,10 @@ async function answer(keys: readonly AgentKey[], message: Buffer): Promise<Buffe
 
 const signAsync = promisify(sign);
 
-/** draft-miller-ssh-agent, 3.6.1: what a request for a signature with RSA may ask for. SHA-1 is what it gets without. */
+/**
+ * The RSA signature algorithms that a request may ask for by a flag (draft-miller-ssh-agent, 3.6.1). Without a flag it
+ * asks for SHA-1, which is refused.
+ */
 const RSA = [
   [4, 'rsa-sha2-512', 'sha512'],
   [2, 'rsa-sha2-256', 'sha256'],
@@ -184,16 +190,18 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** A key that signs and cannot be read. */
+/** A key that can sign but cannot be read. */
 export interface AgentKey {
   /** The public key as ssh writes it. */
   readonly blob: Buffer;
   readonly comment: string;
-  /** Null when the request asks for what this key does not do. */
+  /** Null when the request asks for something that this key does not support. */
   sign(data: Buffer, flags: number): Promise<{ readonly algorithm: string; readonly signature: Buffer } | null>;
 }
 
-/** Throws an error whose message is a sentence when the key cannot be read: it was stored before, so it has been read once. */
+/**
+ * Throws an error with a sentence when the key cannot be read, which is unexpected: it was readable when it was stored.
+ */
 export async function agentKey(name: string, value: ShapeValues['ssh']): Promise<AgentKey> {
   const parsed = await readSshKey(value);
   if (typeof parsed === 'string') throw new Error(`the secret ${name}: ${parsed}`);
