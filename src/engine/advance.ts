@@ -35,9 +35,9 @@ export interface Attempt {
 }
 
 /**
- * Runs a lane's steps to its next stop. Safe to repeat: the journal has every call that was made, so another attempt,
- * on any worker, continues where this one was cut and pays for no recorded call twice. Throws when the attempt has to
- * be repeated.
+ * Runs a lane's steps to its next stop. Safe to repeat: the journal has every call that was made. So another attempt,
+ * on any worker, continues where this one stopped and pays for no recorded call twice. Throws when the attempt must be
+ * repeated.
  */
 export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, isLeaving }: Attempt): Promise<Stop> {
   const live = enterLive(turn.runId);
@@ -74,7 +74,10 @@ export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, 
   }
 }
 
-/** Ends an eval's run when nothing of it can move any more, since no person decides what its case leaves open. */
+/**
+ * Ends the run of an eval case when no lane can continue and one is parked: no person decides what its case leaves
+ * open.
+ */
 async function endIdleEvalRun(deps: Deps, { run }: LaneView, stop: Stop): Promise<Stop> {
   return (await endParkedCase(deps, run)) ? { kind: 'failed' } : stop;
 }
@@ -123,7 +126,11 @@ async function openLaneState(deps: Deps, turn: Turn, opening: Opening): Promise<
   };
 }
 
-/** Writes what was paid for before anything is retried, so that it survives an unavailable database. */
+/**
+ * Flushes the batch before the advance is retried. If the flush fails too, the answers in the batch are lost: the retry
+ * books their model calls at the reservations and makes them again, repeats tool calls that do not act, and reports
+ * acting ones as interrupted.
+ */
 async function writeFirst(lane: Lane, error: unknown): Promise<never> {
   if (isTransient(error)) await lane.writer.flush().catch(() => undefined);
   throw error;
@@ -157,7 +164,7 @@ async function afterError(deps: Deps, turn: Turn, attempt: number, { error, canc
   return { kind: 'failed' };
 }
 
-/** Ends the run that owns the budget, and all runs under it, this one included. */
+/** Ends the run that owns the rejected budget, and all runs under it, this one included. */
 async function endRefused(deps: Deps, turn: Turn, { runId, message }: BudgetRefused): Promise<Stop> {
   await closeRun(deps.db, runId, message);
   notifyStreams(deps, runId);
@@ -180,7 +187,7 @@ function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortContr
     if (!row || row.ended) controller.abort(new Ended());
     else if (row.fence !== fence) controller.abort(new Fenced());
   };
-  // Ignore an unavailable database: the next write will report it.
+  // Ignore an unavailable database: the next write reports it.
   const work = () => look().catch(() => undefined);
   return startLoops(deps.log, [{ name: 'lane watch', everyMs: LOOK_EVERY_MS, work }]);
 }

@@ -1,6 +1,6 @@
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
 
-/** Refusals of these kinds are transient: the same work may succeed later, after any number of tries. */
+/** Transient refusals: the same work may succeed later, so its retries are not limited. */
 const PASSING: readonly RefusalKind[] = ['unavailable', 'rate_limited'];
 
 export function isTransient(error: unknown): boolean {
@@ -33,14 +33,14 @@ export class StaleTurn extends Error {
   override readonly name = 'StaleTurn';
 }
 
-/** The process died three times in the same call: it is not retried. */
+/** The process died too often in the same call, which is therefore not repeated: see `Deaths`. */
 export class Poison extends Error {
   override readonly name = 'Poison';
 }
 
 export type FailureClass = 'timeout' | 'tool' | 'model' | 'other';
 
-/** A step failed. Its text is shown to people; its class is what `retry: { on }` names. */
+/** A step failed. People see the message; `retry: { on }` matches the class. */
 export class StepFailure extends Error {
   override readonly name = 'StepFailure';
 
@@ -65,7 +65,9 @@ export class BudgetRefused extends Error {
   }
 }
 
-/** The provider refused the context as too long. It is compacted once; the next time it fails the step. */
+/**
+ * The provider refused the context as too long. The first refusal compacts the context, the next one fails the step.
+ */
 export class ContextOverflow extends StepFailure {
   constructor(
     message: string,

@@ -35,8 +35,8 @@ function refusedBy({ lane }: Session, { decidedBy, note }: ParkRow, gate: Budget
 }
 
 /**
- * Reports that a budget is used up. Under `on_budget: ask`, parks the step on a gate. Null when the flow that owns the
- * budget does not ask: then the step fails.
+ * Reports a used-up budget. If the flow that owns it has `on_budget: ask`, parks the step on a gate; otherwise returns
+ * null, and the step fails.
  */
 export async function askForBudget(session: Session, turn: number, cap: Cap): Promise<Stop | null> {
   const { lane } = session;
@@ -64,7 +64,7 @@ export async function askForBudget(session: Session, turn: number, cap: Cap): Pr
   return stopOn(session, budgetGates(session).length, specOf(session, gate));
 }
 
-/** A month belongs to no run: the plan at work decides, or that of the root run. */
+/** A month's budget belongs to no run, so the lane's plan, or else that of the root run, decides whether to ask. */
 async function monthAsks(session: Session, cap: Cap): Promise<Plan | null> {
   const { plan, run } = session.lane;
   if (!isMonthCap(cap)) return null;

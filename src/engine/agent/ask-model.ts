@@ -9,7 +9,7 @@ interface Asked {
   readonly maxOutputTokens: number | null;
 }
 
-/** Makes one request to one model, as its n-th try. The streamed text of a failed answer is withdrawn. */
+/** Makes one try of a request to one model. Withdraws the streamed text of a failed answer. */
 export async function askModel(
   session: Session,
   model: ResolvedModel,
@@ -54,7 +54,7 @@ export async function askModel(
   }
 }
 
-/** Withdraws what a call may have streamed before its process died, since it is made again. */
+/** Withdraws text that the call may have streamed before its process died, since the call is made again. */
 export async function resetStream(session: Session): Promise<void> {
   if (session.purpose === 'turn') await sinkOf(session).reset();
 }
@@ -91,7 +91,7 @@ function openingMessages(session: Session, turn: number): ChatMessage[] {
   return messages;
 }
 
-/** No tools on the last of several turns, so that the model answers. */
+/** The last of several turns has no tools, so that the model answers. */
 function toolSpecs(session: Session, turn: number): ToolSpec[] {
   return isLastTurn(session, turn) ? [] : [...session.listed];
 }

@@ -51,7 +51,7 @@ export function bookReply(
   });
 }
 
-/** Books an answer that broke off at its estimated cost, since the provider bills it. The call has ended. */
+/** Books a cut answer at its estimated cost, since the provider bills it. The call has ended. */
 export function bookCut(
   session: Session,
   model: ResolvedModel,
@@ -132,7 +132,7 @@ export function settleLostCall(session: Session, turn: number, { model, held }: 
 interface Interrupted {
   readonly error: string;
   readonly waited?: Waited | undefined;
-  /** Left out where the call's end proves that it does not kill its worker. */
+  /** Left out when the call's end proves that it does not kill its worker. */
   readonly deaths?: Deaths;
 }
 

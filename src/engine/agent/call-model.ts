@@ -99,7 +99,7 @@ async function bookAnswer(session: Session, call: Call, { model, reply, ms }: An
   return null;
 }
 
-/** On shutdown: the next worker makes the call again, and no death is counted. */
+/** On shutdown: releases the call, so that the next worker makes it again without counting a death. */
 async function abandonCall(session: Session, call: Call): Promise<void> {
   settleOpenCall(session, call, WORKER_LEFT);
   await session.lane.writer.flush().catch(() => undefined);
@@ -109,7 +109,7 @@ function settleOpenCall(session: Session, call: Call, error: string): void {
   const { turn, reserve, deaths } = call;
   if (!reserve) return;
   markInterrupted(session, turn, { error, deaths });
-  // Between two tries nothing is open: the last one has failed, and is booked if it cost anything.
+  // Between two tries no request is in flight: the last try has failed, and is already booked if it cost anything.
   if (call.isPending) settleLostCall(session, turn, { model: firstServed(session), held: reserve.nano });
   else session.lane.writer.batch.release += reserve.nano;
   call.reserve = null;
@@ -162,7 +162,7 @@ async function reserveCall(session: Session, turn: number, deaths: Deaths): Prom
   return reserve;
 }
 
-/** Settles a call that was started and never finished at its reservation: it may have been paid for. */
+/** Settles a call that was started and never finished at its reservation: it may have been billed. */
 function settleInterrupted(session: Session, turn: number): boolean {
   const key = journalKey(turn, modelCall(session));
   const row = session.journal.get(key);
@@ -192,7 +192,7 @@ function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void
   }
 }
 
-/** True if the call's worker left it, in which case its streamed text stays visible. */
+/** True if the call's worker left it on shutdown: watchers still see its streamed text. */
 function wasAbandoned(session: Session, turn: number): boolean {
   const row = session.journal.get(journalKey(turn, modelCall(session)));
   return row?.state === 'interrupted' && isRecord(row.result) && row.result.error === WORKER_LEFT;

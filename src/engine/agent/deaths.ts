@@ -6,7 +6,7 @@ import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import type { Lane } from '../lane/lane.js';
 
-/** How much later than announced a call may come back before it loses its place, in ms. */
+/** How much later than announced a waiting call may ask again before it loses its place, in ms. */
 const LATE_MS = 10_000;
 
 /** Serializes calls that are suspected of ending their process: one at a time, the lowest rank first. */
@@ -46,10 +46,10 @@ export class Turns {
 }
 
 /**
- * How often a worker died during one call. A worker may end for many reasons, and that cuts every active call, so a few
- * deaths prove nothing about one call. From the third on, the call is suspect: a process makes only one suspect call at
- * a time, the least suspect first. Only deaths during such a turn count against a call, and one more of them than make
- * a call suspect, so that no call is blamed for another one.
+ * How often a worker died during one call. A worker dies for many reasons, and its death cuts every active call, so a
+ * few deaths prove nothing about one of them. After `MOST_IN_COMPANY` deaths the call is suspect: a process makes only
+ * one suspect call at a time, first the one with the fewest deaths `alone`. Only deaths during such a turn count
+ * against the call, and `MOST_ALONE` of them fail it. So no call is blamed for a death that another one caused.
  */
 export type Deaths = {
   readonly inCompany: number;

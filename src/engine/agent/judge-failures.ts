@@ -2,9 +2,9 @@ import type { ResolvedModel } from '../../models/contract.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { type FailedModel, IN_PLACE_MS, isFinal } from './try-models.js';
 
-/** Maximum number of waits that the provider itself asked for, even past the bound. */
+/** Maximum number of waits that the provider itself asked for, even after the total wait is used up. */
 export const MOST_NAMED_WAITS = 20;
-/** Maximum number of waits after answers that broke off, since each of them is paid for. */
+/** Maximum number of waits after cut answers, since each of them is billed. */
 export const MOST_CUT_WAITS = 5;
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;

@@ -3,16 +3,14 @@ import { deltaSink } from '../rows/deltas.js';
 import type { Session } from './session.js';
 import { stepReporter } from './step-reporter.js';
 
-/** Maximum streamed output of one call, in UTF-16 code units: the call's result has more of it. */
+/** Maximum streamed output of one call, in UTF-16 code units. The rest is only in the call's result. */
 const MAX_STREAMED = 65_536;
 
 export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'emit'> {
   end(): Promise<void>;
 }
 
-/**
- * The live output of a call: what its program prints goes to watchers, what it prepares becomes an event of the step.
- */
+/** The live output of a call: watchers get what its program prints, and preparations become events of the step. */
 export function liveOutput(session: Session, at: { readonly turn: number; readonly call: number }): LiveOutput {
   const { lane, step, state } = session;
   const place = { step: step.id, item: state.item, round: state.round };

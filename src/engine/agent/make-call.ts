@@ -18,8 +18,8 @@ export interface ToolInHand {
 }
 
 /**
- * Makes one call. All tool calls go through here, of every kind and however the model made them; `tool.ref` is the name
- * in files, `tool.operation`.
+ * Makes one tool call of any kind; no tool call bypasses this function. `tool.ref` is the tool's name in files,
+ * `tool.operation`.
  */
 export async function makeCall(session: Session, { tool, call, turn, number }: ToolInHand): Promise<ToolOutcome> {
   const live = liveOutput(session, { turn, call: number });
@@ -30,9 +30,9 @@ export async function makeCall(session: Session, { tool, call, turn, number }: T
     const outcome = await tool.run(call.args ?? {}, context);
     return { ...outcome, text: middleCut(outcome.text) };
   } catch (error) {
-    // A stop, a takeover and a timeout are not results of the tool.
+    // A stop, a takeover or a timeout is not a result of the tool.
     if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
-    // Neither is an unavailable database: the call is interrupted, and the next attempt reports it.
+    // An unavailable database is not one either: the call is interrupted, and the next attempt reports it.
     if (error instanceof DatabaseUnavailable) throw error;
     session.lane.deps.log.warn({ err: error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
     return {

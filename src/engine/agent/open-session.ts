@@ -19,7 +19,7 @@ import { runAgentTool } from './run-agent-tool.js';
 import { journalKey, type Session } from './session.js';
 import { stepReporter } from './step-reporter.js';
 
-/** An agent gets it only by name. Its call parks the step; the decider's note is the answer. */
+/** Only for agents that name it. Its call parks the step; the decider's note is the answer. */
 const askHuman: AgentTool = {
   ref: 'ask_human',
   spec: {
@@ -72,7 +72,7 @@ export async function openSession(
     const notes = openingNotes(journal, fresh);
     const opening = await buildOpening(lane, step, state, { notes, shared: references });
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
-    // Created last, since from here on it has to be closed.
+    // Create the clock last, since it has to be closed from here on.
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
     const openFolder = folder.folder;
@@ -207,15 +207,15 @@ function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
   const own = [parks ? undefined : step.timeoutMs, agent.timeoutMs].filter((ms) => ms !== undefined);
   const endsAt = own.length === 0 ? null : since + Math.min(...own);
   const ends = [endsAt, deadlineOf(lane)].filter((end) => end !== null);
-  // An advance near the end of a very long time sets its timer.
+  // A limit beyond 24 days gets no timer here: an advance closer to it sets one.
   const { signal, isOver, end } = startDeadline(Math.min(...ends) - now, lane.signal);
   return { signal, endsAt, timedOut: isOver, close: end };
 }
 
 /**
- * The step continues where an earlier advance left it. A park, or an absent worker, does not count against its timeout;
- * a wait for a provider does. So this comes before its clock is set. A step whose tool calls or budget were approved is
- * running again.
+ * Continues the step where an earlier advance left it. Time in a park, or without a worker, does not count against its
+ * timeout, and a wait for a provider does; so call this before its clock is set. A step whose tool calls or budget were
+ * approved is running again.
  */
 function resumeStep(lane: Lane, state: StepState): void {
   const { writer } = lane;

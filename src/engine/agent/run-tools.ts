@@ -54,13 +54,15 @@ function withName(result: ToolResult | null, name: string): ToolResult[] {
   return result === null ? [] : [{ ...result, name }];
 }
 
-/** Makes the calls: the safe ones together, then each suspect one alone. Delegated ones start once the others have ended. */
+/**
+ * Makes the calls: first the safe ones together, then each suspect one alone. Delegated ones start after all others.
+ */
 async function make(session: Session, calls: TurnCalls, indexes: readonly number[]): Promise<Stop | null> {
   const isHanded = (index: number): boolean => calls.calls[index]?.name === RUN_AGENT;
   const deathsAt = (index: number): Deaths => calls.deaths[index] ?? NO_DEATHS;
   const fresh = indexes.filter((index) => !isHanded(index));
   const safe = fresh.filter((index) => !isSuspect(deathsAt(index)));
-  // A suspect that ends the worker must not be started before others that may be innocent.
+  // A suspect may end the worker, so calls that may be innocent are made first.
   const suspects = fresh.filter((index) => isSuspect(deathsAt(index))).sort(byDeathsAlone(deathsAt));
   await runFresh(session, calls, safe);
   for (const index of suspects) {
@@ -102,7 +104,7 @@ function knownResult(session: Session, turn: number, call: ToolCall, number: num
   return { callId: call.id, name: call.name, text: INTERRUPTED, isError: true };
 }
 
-/** Only a call that is made again can end a worker again. */
+/** Only a call that will be made again can end a worker again, so other calls have no deaths. */
 async function deathsOf(session: Session, turn: number, call: ToolCall, number: number): Promise<Deaths> {
   const row = session.journal.get(journalKey(turn, number));
   return row?.acts ? NO_DEATHS : readDeaths(session.lane, row, `one call of ${call.name}`);
@@ -167,13 +169,13 @@ async function runFresh(
       recordFileEvents(session, files);
       if (outcome.memoryWrite !== undefined) recordMemoryEvent(session, outcome.memoryWrite);
       left -= 1;
-      // The last one is written with what follows.
+      // The next write of the step includes the last call, which saves one write.
       if (left > 0) await lane.writer.flush();
     }),
   );
   const failed = ends.find((end) => end.status === 'rejected');
   if (failed === undefined) return;
-  // No later attempt reads this attempt's journal, so calls that the step's timeout cut are recorded here.
+  // No later attempt reads this attempt's journal, so record the calls here that the step's timeout cut.
   const open = session.timedOut() ? fresh.filter((index) => results[index] === null) : [];
   for (const index of open) {
     const call = calls[index];

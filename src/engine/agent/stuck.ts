@@ -9,7 +9,10 @@ import type { Entry, Session } from './session.js';
 const SAME_CALLS_WARN = 3;
 const SAME_CALLS_FAIL = 6;
 const INVALID_CALLS_FAIL = 5;
-/** How many calls are checked: a turn may hold many calls, and none may hide a row of equal ones. */
+/**
+ * Number of newest calls that are checked. One turn may have many calls, so this is far above the limits for equal
+ * calls.
+ */
 const LOOK_BACK = 64;
 
 /** What identifies a call when repeated calls are counted. */
@@ -20,7 +23,7 @@ export interface CallSign {
   readonly invalid: boolean;
 }
 
-/** Fails the step when the model makes the same call six times in a row, or five invalid calls. */
+/** Fails the step when the model makes the same call six times in a row, or five invalid calls in a row. */
 export function guardAgainstLoops(session: Session): void {
   const signs = newestSigns(session);
   const last = signs.at(-1);
@@ -36,8 +39,8 @@ export function guardAgainstLoops(session: Session): void {
 }
 
 /**
- * True when the calls of the newest turn made a row of three or more equal ones: the model is warned once, with the
- * results.
+ * True when the newest turn brings the number of equal calls in a row to three or more: the model is then warned once,
+ * with the results.
  */
 export function repeatsItself(session: Session): boolean {
   const signs = newestSigns(session);
@@ -49,13 +52,13 @@ export function repeatsItself(session: Session): boolean {
   );
 }
 
-/** True if the row of equal keys at the end reached its third with the last `fresh` of them. */
+/** True if the last `fresh` keys brought the number of equal keys at the end to three. */
 export function wasReached(keys: readonly string[], fresh: number): boolean {
   const row = trailing(keys, (key) => key === keys.at(-1));
   return row >= SAME_CALLS_WARN && row - fresh < SAME_CALLS_WARN;
 }
 
-/** The newest calls, of summarized turns too. Its size does not grow with the transcript. */
+/** The newest calls, including those of summarized turns. Their number does not grow with the transcript. */
 export function newestSigns(session: Session): readonly CallSign[] {
   const calls: ToolCall[] = [];
   for (let at = session.messages.length - 1; at >= 0 && calls.length < LOOK_BACK; at -= 1) {

@@ -17,7 +17,7 @@ export function callInTurn(session: Session, deaths: Deaths, work: () => Promise
   const { writer, run } = lane;
   const now = lane.deps.clock.now();
   const since = writer.memory.inLineSince ?? now;
-  // The longer it has waited, the less often it checks.
+  // The longer the call has waited, the less often it asks.
   const againInMs = Math.min(LONGEST_LOOK_MS, Math.max(FIRST_LOOK_MS, (now - since) / 4));
   const wait = () => waitForTurn(session, { since, at: now + againInMs });
   return whenSafe({ deaths, key: `${run.id}/${lane.name}`, againInMs, wait }, () => {

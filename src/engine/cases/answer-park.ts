@@ -6,7 +6,7 @@ import type { ParkRequest } from '../steps/park-on.js';
 
 const BY = { kind: 'eval', id: 'eval', label: 'the eval’s case' };
 
-/** What a case may answer to a park of each kind. An eval does not wait for time. */
+/** Which decisions of a case apply to a park of each kind. A timer in an eval ends at once. */
 const SAYS = {
   approval: ({ decision }) => decision !== 'event',
   event: ({ decision }) => decision === 'event',

@@ -1,11 +1,11 @@
 import type { Sql } from '../../platform/db/contract.js';
 
-/** A process that was paused was not active, so one look counts at most this much. */
+/** Maximum time that one look counts, since a process that was paused was not active. */
 const MOST_MS = 5_000;
 /** An advance that starts this soon after another one's look continues its count. */
 const RECENT_MS = 1_200;
 
-/** The part of the time since the last look that was a wait that counts as active. */
+/** SQL: the part of the time since the last look that a wait up to `active_until` covers, ms. */
 const WAITED_MS = `extract(epoch FROM least(clock_timestamp(), coalesce(active_until, active_at)) - active_at) * 1000`;
 
 /**
@@ -28,9 +28,9 @@ export async function countActive(sql: Sql, clock: string, begins: boolean): Pro
 }
 
 /**
- * A lane waits until `until` (epoch ms) for something that counts as active time, such as its provider. No advance
- * reads the clock meanwhile, so the next one counts the wait. Returns the ms that are left now, or null when the run
- * has ended.
+ * Records that a lane waits until `until` (epoch ms) for something that counts as active time, such as its provider. No
+ * advance updates the clock meanwhile, so the next one counts the wait. Returns the ms that are left now, or null when
+ * the run has ended.
  */
 export async function countWait(sql: Sql, clock: string, until: number): Promise<number | null> {
   const left = await countActive(sql, clock, false);

@@ -39,7 +39,7 @@ function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: P
     }
     if (!ended) timer = setTimeout(again, next);
   };
-  // An unavailable database counts nothing meanwhile: the next look will.
+  // While the database is unavailable nothing is counted: the next look counts it.
   const again = (): void => {
     at = look(false).catch(() => {
       if (!ended) timer = setTimeout(again, LOOK_EVERY_MS);
@@ -59,7 +59,7 @@ function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: P
 }
 
 async function endNow(deps: Deps, clock: string): Promise<void> {
-  // Their workflows end by themselves as their lanes do; those without an active lane are cancelled through the outbox.
+  // A workflow with an active lane ends with that lane; the outbox cancels the others.
   for (const id of await endOverdue(deps.db, clock)) {
     abortLive(id);
     notifyStreams(deps, id);

@@ -159,8 +159,8 @@ export function emptyBatch(): Batch {
 }
 
 /**
- * True when a lost write (in the database's last milliseconds) only repeats unfinished work. A model call's start must
- * never be lost, since the call may have been paid for.
+ * True when the batch may be lost with the database's last milliseconds, since the loss only repeats unfinished work.
+ * The start of a model call must never be lost, since the call may have been billed.
  */
 export function isSoft(batch: Batch): boolean {
   return (

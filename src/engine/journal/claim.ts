@@ -55,7 +55,7 @@ export interface ClaimedLane {
   readonly item: { readonly value: Json } | null;
 }
 
-/** Claims the lane for this turn and attempt, or throws StaleTurn when a newer one holds it. */
+/** Claims the lane for this turn and attempt. Throws StaleTurn when a newer one holds it. */
 export async function claimLane(sql: Sql, turn: Turn, attempt: number): Promise<ClaimedLane> {
   const [row] = await sql.query<ClaimedLane>({
     name: 'claim-lane',
@@ -155,7 +155,8 @@ export interface ParkRow {
 export interface LaneView {
   readonly run: ClaimedRun;
   /**
-   * The newest row of each step, of every lane; of an each's items those of this lane, or those that this lane forked.
+   * The newest row of each step, of every lane. Of the items of an each, only those of this lane, or of the lanes that
+   * it forked.
    */
   readonly steps: readonly ClaimedStep[];
   /** Parks of this lane. */
@@ -202,7 +203,10 @@ const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'wo
 /** Matches a lane's name `…/<step>@<round>.<item>`. Branches of a group look alike. */
 const ITEM = /\/([a-z_][a-z0-9_]*)@\d+\.(\d+)$/;
 
-/** An item reads its own rows and not its siblings': otherwise a thousand items would cost a thousand times as much. */
+/**
+ * An item reads its own rows and not its siblings': otherwise the cost of a thousand items would grow with their
+ * square.
+ */
 export async function readLane(
   sql: Sql,
   { runId, lane }: Pick<Turn, 'runId' | 'lane'>,

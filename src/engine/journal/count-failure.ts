@@ -2,8 +2,8 @@ import type { Sql } from '../../platform/db/contract.js';
 import type { Turn } from '../../workflows/contract.js';
 
 /**
- * Counts a failure of the engine at a turn, and returns how many there are. Temporal's number of the attempt does not
- * serve: it also counts the attempts that the end of a worker cut. A stale attempt counts nothing and returns 0.
+ * Counts a failure of the engine in a turn and returns the number so far. Temporal's attempt number is not used, since
+ * it includes attempts that were cut when a worker ended. A stale attempt counts nothing and returns 0.
  */
 export async function countFailure(sql: Sql, { runId, lane, turn }: Turn, attempt: number): Promise<number> {
   const [row] = await sql.query<{ failures: number }>({

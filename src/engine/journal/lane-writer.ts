@@ -71,7 +71,9 @@ export class LaneWriter {
     this.flush().catch(() => undefined);
   }
 
-  /** Resolves when no write is under way, with success or failure: then rows and batch together are current. */
+  /**
+   * Resolves when no write is in progress, whether the last one succeeded or failed. Then rows and batch are current.
+   */
   async quiet(): Promise<void> {
     await this.chain;
   }
@@ -116,7 +118,7 @@ export class LaneWriter {
     return written;
   }
 
-  /** Throws Fenced when this attempt no longer holds the lane. For transactions that write besides the journal. */
+  /** Throws Fenced when this attempt no longer holds the lane. For transactions that write outside the journal. */
   readonly guard = async (sql: Sql): Promise<void> => {
     const [row] = await sql.query<{ ended: boolean }>({
       name: 'guard-lane',
@@ -144,7 +146,7 @@ export class LaneWriter {
         if (isOverCap(error)) throw new OverBudget('a shared budget is used up');
         const contended = isContention(error);
         if (!(contended || isConnectionLoss(error)) || spent > RETRY_FOR_MS || signal.aborted) throw error;
-        // The loser of a deadlock certainly wrote nothing.
+        // The transaction that loses a deadlock was rolled back, so it certainly wrote nothing.
         unsure ||= !contended;
         spent += wait;
         await sleep(wait);
@@ -159,7 +161,10 @@ export class LaneWriter {
     this.ref.onWritten(batch.end !== null);
   }
 
-  /** The write before may have succeeded although its answer was lost: then the count of writes has grown by one. */
+  /**
+   * The previous write may have succeeded although its answer was lost: then the lane's count of writes has grown by
+   * one.
+   */
   private async wasApplied(): Promise<boolean> {
     const [row] = await this.db.query<{ fence: bigint; writes: bigint }>(
       'SELECT fence, writes FROM lane WHERE run_id = $1 AND lane = $2',
@@ -183,7 +188,9 @@ function touchesPools(batch: Batch, caps: readonly SharedCap[]): boolean {
   return caps.length > 0 ? batch.reserve > 0n || batch.release > 0n : batch.settlesLost;
 }
 
-/** The error that `hold_caps` raises when a shared budget has no room: the whole statement was rolled back. */
+/**
+ * The error that the SQL function `hold_caps` raises when a shared budget has no room. The statement was rolled back.
+ */
 function isOverCap(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SB402';
 }

@@ -1,11 +1,12 @@
 import { endEventsSql } from '../rows/raise-ends.js';
 
 /**
- * One journal write: one statement, hence one transaction. It first locks its lane row where the fence and the count of
- * writes match, `FOR UPDATE` (with a plain join on the fence a stale write could pass), then the run `WHERE finished_at
- * IS NULL`, taking `seq` there, then inserts. No lane row: fenced. No run row: ended, or over its budget. Locks are
- * taken in the order lane, run, others everywhere, and `spent` rows in the order of keys. Over a shared budget it
- * throws SB402 and writes nothing.
+ * One journal write: one statement, hence one transaction. It locks the lane's row where the fence and the count of
+ * writes match, `FOR UPDATE` (with a plain join on the fence a stale write could pass). Then it updates the run `WHERE
+ * finished_at IS NULL`, which assigns `seq`, and inserts. No lane row means fenced; no run row means ended, or over its
+ * budget. The lock order is lane, run, others everywhere, and `spent` rows by key.
+ * `hold_caps` is an SQL function of the migration 0005_money: it settles and reserves under the shared budgets. Over
+ * one of them it raises SQLSTATE SB402, and nothing is written.
  * $1 run, $2 lane, $3 fence, $4 the batch as JSON, $5 writes so far.
  */
 const BODY = `
@@ -128,5 +129,5 @@ SELECT (SELECT count(*) FROM l)::int AS mine, (SELECT last_seq FROM r) AS seq, (
 
 export const WRITE = `WITH ${BODY}`;
 
-/** The same without waiting for the disk: for content that may be lost with the database's last milliseconds. */
+/** The same without waiting for the disk, for content that may be lost with the database's last milliseconds. */
 export const WRITE_SOFT = `WITH soft AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),${BODY}, (SELECT count(*) FROM soft) AS soft`;

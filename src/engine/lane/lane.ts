@@ -34,7 +34,7 @@ export interface StepState {
   isNew: boolean;
   /** Copied by a rerun. */
   readonly copied: boolean;
-  /** The result of the round before: it stays visible until this round has one. */
+  /** The result of the previous round, which stays visible until this round has one. */
   previous: { readonly result: string; readonly data: Json | undefined } | null;
 }
 
@@ -150,7 +150,8 @@ export function writeStep(lane: Lane, step: StepState, event?: string, data: obj
 }
 
 /**
- * A step that ends before its first write waits for no event; a park that is already written is closed by the write.
+ * Drops the event park of a step that ends before its first write. A park that is already written is closed by the
+ * write.
  */
 function dropUnwrittenEvent({ parks }: Batch, step: Pick<StepWrite, 'id' | 'item' | 'round'>): void {
   const at = parks.findIndex(

@@ -8,8 +8,8 @@ import type { Lane } from './lane.js';
 const EARLY_MS = 250;
 
 /**
- * Postpones the lane until `at` (epoch ms). The row stores that, so an earlier advance, after a crash or in a new
- * execution, waits for the remaining time.
+ * Postpones the lane until `at` (epoch ms). The row stores the time, so a later advance, after a crash or in a new
+ * execution, waits only for the remaining time.
  */
 export async function postpone(lane: Lane, at: number): Promise<Stop> {
   lane.writer.memory = { ...lane.writer.memory, notBefore: at };

@@ -8,7 +8,7 @@ import { endOf, type Lane, type Outcome, writeStep } from './lane.js';
 
 /** Executes the lane's nodes from its position to its next stop. */
 export async function walk(lane: Lane): Promise<Stop> {
-  // Before any other content of the run, and in the first write: so it is written once, whatever crashes.
+  // The first write has this event before any other content, so it is written exactly once, even after a crash.
   if (lane.name === 'main' && !lane.run.begun) lane.writer.event('run.started');
   for (;;) {
     if (isOverdue(lane)) return expire(lane);
@@ -26,13 +26,13 @@ export async function walk(lane: Lane): Promise<Stop> {
   }
 }
 
-/** No wait is longer than the run may take. */
+/** A wait ends at the run's deadline at the latest. */
 function withinDeadline(lane: Lane, stop: Stop): Stop {
   const deadline = deadlineOf(lane);
   return stop.kind === 'later' && deadline !== null ? { ...stop, at: Math.min(stop.at, deadline) } : stop;
 }
 
-/** The flow's timeout counts from the run's start, parks included: the current step fails with the run. */
+/** The flow's timeout counts from the run's start, including parks: the current step fails with the run. */
 async function expire(lane: Lane): Promise<Stop> {
   const error = 'the run took longer than its timeout';
   for (const step of lane.steps.values()) {
@@ -45,7 +45,7 @@ async function expire(lane: Lane): Promise<Stop> {
   return endLane(lane, { kind: 'fail', error });
 }
 
-/** Moves the lane's position; returns how the lane ends when the target is not in it. */
+/** Moves the lane's position. Returns a failure when the target is not in this lane, else null. */
 function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>): Outcome | null {
   const { writer } = lane;
   if (outcome.kind === 'next') writer.pos += 1;

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.js';
 import { type MonthBudget, readMonthBudgets } from './month-budgets.js';
 import { compareMonth, correctMonth } from './month-pools.js';
 
-/** A past month is kept until the calls of its last minutes have certainly ended. */
+/** Past months are kept this long, until the calls of their last minutes have certainly ended. */
 const KEEP_DAYS = 40;
 
 /**

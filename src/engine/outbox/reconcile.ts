@@ -59,7 +59,7 @@ export async function reconcile(
   return { started, lost, cancelled, rowless, terminated };
 }
 
-/** Runs that should have a workflow. A child that was not started yet is its parent's to start, while there is one. */
+/** Runs that should have a workflow. A child that has not started is left to its parent while the parent is live. */
 function liveRuns(deps: Deps, graceMs: number): Promise<LiveRun[]> {
   return deps.db.query<LiveRun>(
     `SELECT r.id, r.parent_id AS "parentId", coalesce(p.finished_at IS NOT NULL, false) AS "parentEnded"
@@ -72,7 +72,10 @@ function liveRuns(deps: Deps, graceMs: number): Promise<LiveRun[]> {
   );
 }
 
-/** Starts forgotten runs again. A child whose parent was forgotten with it is prepared, and the parent starts it. */
+/**
+ * Restarts runs whose workflow is missing. If the parent's is missing too, the child is only prepared: the parent
+ * starts it.
+ */
 async function startAgain(deps: Deps, missing: ReadonlyMap<string, LiveRun>): Promise<string[]> {
   const started: string[] = [];
   await deps.db.transaction(async (sql) => {
@@ -102,8 +105,8 @@ async function cancelEnded(deps: Deps, open: readonly string[], graceMs: number)
 
 /**
  * Open workflows of this installation whose run has no row. Rows are written before their workflow starts, so the row
- * was deleted, or the database was restored from an older backup. A database that is younger than the workflow is the
- * wrong database, and proves nothing.
+ * was deleted, or the database was restored from an older backup. Workflows older than the database are ignored: then
+ * this may be the wrong database.
  */
 async function withoutRow(deps: Deps, open: ReadonlyMap<string, number>, graceMs: number): Promise<string[]> {
   const found = await deps.db.query<{ id: string }>(

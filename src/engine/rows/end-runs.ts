@@ -32,7 +32,7 @@ export async function endRuns(
       SELECT id, last_seq, $4, jsonb_build_object('error', $2::text) FROM r RETURNING run_id AS id`,
       [runIds, end.error, end.stopped, end.stopped ? 'run.stopped' : 'run.failed'],
     );
-    // A run that was live when this statement began may have started a child before it ended: look again.
+    // A live run may have started a child after this statement read the rows: look again.
     if (rows.length === 0) break;
     ended.push(...rows.map(({ id }) => id));
   }
@@ -58,9 +58,9 @@ interface Waiting {
 }
 
 /**
- * Books the cost of child runs to their steps and runs where no lane will do it any more: these runs, and those lanes
- * of one more, have ended while they waited for a child. Call it once a run, under the lock of the runs' rows and of
- * those lanes, after all other costs are booked.
+ * Books the cost of child runs to their steps and runs where no lane will do so: these runs, and those lanes of one
+ * more run, ended while they waited for a child. Call it once a run, under the lock of the runs' rows and of those
+ * lanes, after all other costs are booked.
  */
 async function bookChildren(sql: Sql, ended: readonly string[], within: LanesOf | null): Promise<void> {
   const lanes = await sql.query<Waiting>(
@@ -91,7 +91,8 @@ async function bookChildren(sql: Sql, ended: readonly string[], within: LanesOf 
       WHERE id = x.run`,
     [lanes.map(({ run }) => run), costs.map(String)],
   );
-  // The run of those lanes continues: the race around them may name them again, and so does the run's end.
+  // The run of those lanes continues. Its race or its end may pass the same lanes again: forget their children, so that
+  // their cost is not booked twice.
   await sql.query(
     `UPDATE lane SET loops = loops - '{child,handed}'::text[] WHERE run_id = $1 AND is_within(lane, $2)`,
     [within?.runId ?? null, within?.lanes ?? null],

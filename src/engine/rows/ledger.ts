@@ -14,8 +14,8 @@ export interface Reservation {
 }
 
 /**
- * Reserves the cost of a call in one budget; false when it has no room. For calls without a lane's journal, whose writes
- * do the same in one statement (`hold_caps`). Lock budgets in the order of their keys.
+ * Reserves the cost of a call in one budget; false when it has no room. For calls without a lane's journal; journal
+ * writes do the same in one statement (`hold_caps`). Lock budgets in the order of their keys.
  */
 export async function reserveIn(
   sql: Sql,

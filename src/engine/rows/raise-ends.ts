@@ -12,7 +12,7 @@ export function endEventsSql(from: string, when: string): string {
     FROM ${from} WHERE ${when} AND r.parent_id IS NULL AND r.mode = 'normal' AND NOT r.stopped AND ${listens('r.workspace_id')}`;
 }
 
-/** Raises it for these runs, in the transaction that ended them. */
+/** Raises the end events of these runs, in the transaction that ended them. */
 export async function raiseEndEvents(sql: Sql, runIds: readonly string[]): Promise<void> {
   if (runIds.length === 0) return;
   await sql.query({ name: 'raise-ends', text: endEventsSql('run r', 'r.id = ANY($1)'), values: [runIds] });

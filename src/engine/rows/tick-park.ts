@@ -72,7 +72,7 @@ async function remind(sql: Sql, park: OpenPark): Promise<void> {
   const spec = isRecord(park.spec) ? park.spec : {};
   if (park.escalate) await escalateGate(sql, park);
   if (!park.remind) return;
-  // The next time is one of those set when the gate opened: a late tick moves none of them.
+  // Keep the schedule that was set when the gate opened: a late tick does not shift later reminders.
   await sql.query(
     `UPDATE park SET remind_at = remind_at
         + (floor(extract(epoch FROM now() - remind_at) * 1000 / $2::float8) + 1) * $2::float8 * interval '1 millisecond'
@@ -83,8 +83,8 @@ async function remind(sql: Sql, park: OpenPark): Promise<void> {
 }
 
 /**
- * Notifies the further decider of a gate, once. Called by a tick, and for the further decider's decision a moment
- * before it. Call it under the run's lock.
+ * Notifies the escalation target of a gate, once. A tick calls it, and so does a decision of the escalation target,
+ * just before it counts. Call it under the run's lock.
  */
 export async function escalateGate(
   sql: Sql,

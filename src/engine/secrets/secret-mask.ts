@@ -60,7 +60,7 @@ export class SecretMask {
     };
   }
 
-  /** All digits of a large integer are kept, so it may be a secret. */
+  /** A large integer keeps all its digits, so it may contain a secret. */
   #integer(value: bigint): bigint | string {
     const text = this.redactor.text(String(value));
     return text === String(value) ? value : text;

@@ -45,7 +45,7 @@ export async function withSlots(held: HeldLane, work: () => Promise<Stop>): Prom
   return stop;
 }
 
-/** True for a lane that continues at once, or after a wait shorter than a turn in line: it keeps its slot. */
+/** True for a lane that continues at once, or after a wait too short to give up its slot. */
 function continuesSoon({ deps }: Lane, stop: Stop): boolean {
   return stop.kind === 'again' || (stop.kind === 'later' && stop.at - deps.clock.now() <= HELD_MS);
 }

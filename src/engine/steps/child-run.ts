@@ -84,7 +84,9 @@ export async function readChildRow(lane: Lane, child: string): Promise<ChildRow 
   return row;
 }
 
-/** Books the cost of an ended child to the step and the run, once: afterwards no lane waits for it. */
+/**
+ * Books the cost of an ended child to the step and the run. Happens once, since no lane waits for the child afterwards.
+ */
 export function countChild({ writer }: Lane, state: StepState, child: string, spent: bigint): void {
   const { child: one, handed = [], ...memory } = writer.memory;
   const others = handed.filter((id) => id !== child);

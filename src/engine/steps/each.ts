@@ -7,7 +7,7 @@ import { followFork, forkStop, lanesOf, openFork } from './fork.js';
 import type { Doer, Done } from './kinds.js';
 
 const MAX_ITEMS = 1_000;
-/** Maximum length of an item's error in what later steps read: each look at the run reads up to a thousand of them. */
+/** Maximum length of an item's error in what later steps read, since each of them may read a thousand items. */
 const LONGEST_ERROR = 500;
 
 /** Runs the step once for each item, each in its own lane. `data` is the list in the items' order. */

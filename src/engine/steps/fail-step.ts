@@ -4,7 +4,7 @@ import { currentStep, type Lane, type Outcome, type StepState, writeStep } from 
 import { postpone } from '../lane/postpone.js';
 
 /**
- * Handles a failure: another attempt (null, or a stop until the wait is over), or the step has failed and `on_fail`
+ * Handles a failure: starts another attempt (null, or a stop until its wait is over), or fails the step, and `on_fail`
  * decides.
  */
 export async function failStep(lane: Lane, step: StepPlan, failure: StepFailure): Promise<Outcome | null> {
@@ -46,8 +46,8 @@ function afterFailure(lane: Lane, step: StepPlan, error: string): Outcome {
 }
 
 /**
- * Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. Counts
- * of the steps in between start again: an inner loop has its rounds in each round of the outer one.
+ * Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. Resets
+ * the counts of the steps in between: an inner loop gets all its rounds again in each round of the outer one.
  */
 export function goBack(lane: Lane, step: StepPlan, target: string, note: string): Outcome | null {
   const { memory } = lane.writer;

@@ -6,8 +6,8 @@ import { forkName } from '../lane/lane-plan.js';
 import { supersedeLanes } from '../rows/supersede-lanes.js';
 
 /**
- * Creates the lanes of a fork in one write: one for each branch (null), or one for each item. A fork without lanes is
- * already joined.
+ * Creates the lanes of a fork in one write: one for each branch (null), or one for each item. A fork without lanes
+ * counts as joined.
  */
 export async function openFork(
   lane: Lane,
@@ -65,8 +65,8 @@ export type Joined =
   | { readonly kind: 'failed'; readonly error: string };
 
 /**
- * The state of a fork. `all`: the first failed lane fails it once its siblings have ended. `any`: the first completed
- * lane wins, and what the others left open is superseded; a lane whose step was skipped cannot win.
+ * The state of a fork. `all`: the lane that failed first fails the fork, once its siblings have ended. `any`: the first
+ * completed lane wins, and the open work of the others is superseded; a lane whose step was skipped cannot win.
  */
 export async function followFork(lane: Lane, node: string, round: number, join: 'all' | 'any'): Promise<Joined> {
   const prefix = `${forkName(lane.name, node, round)}.`;

@@ -19,7 +19,7 @@ export interface ParkRequest {
   readonly escalateMs?: number | undefined;
 }
 
-/** A tick that came a moment too early by the database's clock is repeated, after this time. */
+/** When a tick comes a moment early by the database's clock, it is repeated after this time. */
 const TICK_AGAIN_MS = 250;
 
 /** The park's row once it is decided, or the lane's stop until then. The row is written with the stop. */

@@ -1,7 +1,7 @@
 import type { RunPark } from './kinds.js';
 import { parkOn } from './park-on.js';
 
-/** A `wait: 2h` park: a durable timer of the workflow, whose tick decides the row. */
+/** A `wait: 2h` park: a durable timer of the workflow. Its tick decides the park. */
 export const runTimer: RunPark = async (lane, step, state) => {
   const { wait } = step;
   if (wait?.kind !== 'timer') throw new Error(`step ${step.id} has no timer`);

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import { isHeading, pathIndex, resolveLink } from '../../format/index.js';
 
 const DOCUMENT_CHARACTERS = 60_000;
-/** Without an index, all of a run's files are listed. */
+/** An empty live index: `listRunFiles` already lists all of the run's files. */
 const NOTHING = pathIndex([]);
 
 export interface Link {

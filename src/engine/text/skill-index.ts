@@ -1,8 +1,8 @@
 import type { AgentPlan } from '../../format/model.js';
 
 /**
- * The open format limits a description to 1,024 characters; longer ones are cut, and all are shortened when there are
- * many.
+ * The Agent Skills format limits a description to 1,024 characters. Longer ones are cut, and all are shortened when
+ * there are many skills.
  */
 const LONGEST = 1_024;
 const SHORTEST = 120;

@@ -148,7 +148,7 @@ function pick({ tool, operation }: ToolTestSpec, tools: readonly AgentTool[]): A
   return `${what}: name one in path, of ${names.slice(0, 50).join(', ')}${more}`;
 }
 
-/** Ends a test's writes once its row is deleted or ended. */
+/** Throws once a test's row is deleted or ended, so that the test writes nothing more. */
 async function stillOpen(sql: Sql, id: string): Promise<void> {
   const [row] = await sql.query('SELECT 1 FROM tool_test WHERE id = $1 AND finished_at IS NULL FOR SHARE', [id]);
   if (!row) throw new Ended();

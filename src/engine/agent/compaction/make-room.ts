@@ -30,7 +30,7 @@ export async function makeRoom(
   const limit = limitOf(session, contextTokens);
   const measured = measureContext(session);
   if (!overflow && measured.tokens <= limit) return { made: false, stop: null };
-  // The provider's count wins over the estimate: what it refused is longer than its context.
+  // The provider's count wins over the estimate: a call that it refused is longer than the context.
   const least = overflow ? contextTokens / Math.max(1, guessContext(session)) : 0;
   const factor = Math.max(measured.factor, least);
   const plan = planCompaction({

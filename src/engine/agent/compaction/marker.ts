@@ -40,8 +40,8 @@ export interface MessageRow {
 }
 
 /**
- * The message that starts an epoch: the summary, and in `past` what a later attempt needs to show the transcript the
- * same way.
+ * The message that starts an epoch: the summary, and in `past` what a later attempt needs to rebuild the same view of
+ * the transcript.
  */
 export type MarkerEntry = Extract<Entry, { role: 'user' }> & { readonly past: Omit<Past, 'epoch' | 'since'> };
 

@@ -3,8 +3,8 @@ import { type Cut, type Shown, showEntries } from './apply.js';
 import { sizeOf } from './size.js';
 
 /**
- * Share of the transcript's room that is filled after a compaction, and the part of it that the last turns may fill
- * whole.
+ * `FILL`: the share of the transcript's room that is full after a compaction. `LAST_TURNS`: the share that the last
+ * turns may use uncut.
  */
 const FILL = 0.6;
 const LAST_TURNS = 0.3;
@@ -14,9 +14,9 @@ const MOST_SUMMARY_TOKENS = 2_000;
 
 export interface PlanInput {
   readonly entries: readonly Entry[];
-  /** How it is shown now. */
+  /** How the transcript is shown now. */
   readonly shown: Shown;
-  /** Estimated tokens: those that every call has besides, and those of the context that may be used. */
+  /** Estimated tokens: `fixed` is the part of every call besides the transcript, `limit` the usable context. */
   readonly fixed: number;
   readonly limit: number;
   /** Real tokens per estimated token. */
@@ -72,7 +72,7 @@ function lastTurns(entries: readonly Entry[], starts: readonly number[], most: n
   return keep;
 }
 
-/** Empty while the newest turn fits; else its results share what its calls leave of the room. */
+/** No cuts while the newest turn fits; otherwise its results share the room that its calls leave. */
 function cutNewest(turn: readonly Entry[], room: number): Cut[] {
   if (sizeSum(turn) <= room * FILL) return [];
   const results = turn.flatMap((entry) => (entry.role === 'tool' ? [entry] : []));
@@ -81,7 +81,7 @@ function cutNewest(turn: readonly Entry[], room: number): Cut[] {
   const last = results.at(-1);
   if (count === 0 || !first || !last) return [];
   const others = sizeSum(turn.filter((entry) => entry.role !== 'tool'));
-  // A result's frame, its id and its escapes use some of its share.
+  // Subtract the overhead of a result: its frame, its id and its escapes.
   const tokens = Math.floor(Math.max(0, room * FILL * 0.6 - others) / count - 60);
   return [{ from: first.seq ?? 0, to: last.seq ?? 0, tokens: Math.max(0, tokens) }];
 }

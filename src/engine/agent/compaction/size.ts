@@ -1,8 +1,7 @@
 import type { Session } from '../session.js';
 
 /**
- * A cautious estimate: few ASCII texts have more tokens than a third of their characters; of others, each character may
- * be one.
+ * A cautious estimate: three ASCII characters a token, which few texts exceed, and a token for each other character.
  */
 const ASCII_A_TOKEN = 3;
 
@@ -24,7 +23,7 @@ export function sizeOf(message: object): number {
 
 const fixed = new WeakMap<Session, number>();
 
-/** What every call has besides the transcript: the system prompt, the opening, the tools. */
+/** The part of every call besides the transcript: the system prompt, the opening, the tools. */
 export function fixedTokens(session: Session): number {
   const known = fixed.get(session);
   if (known !== undefined) return known;
