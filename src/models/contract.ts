@@ -78,7 +78,7 @@ export interface ModelRequest {
   readonly onDelta?: (text: string) => void;
 }
 
-/** The place in a run, for `script.yaml`. */
+/** The place in a run that entries of `script.yaml` match. */
 export interface ScriptPlace {
   /** The text of the agent's script.yaml; null when it has none. */
   readonly yaml: string | null;
@@ -135,7 +135,7 @@ export interface ModelErrorDetails {
   readonly circuit?: boolean;
   /** The error without the provider's text, which may repeat parts of the request: for public pages. */
   readonly brief?: string;
-  /** Estimated cost of a call that broke off within its answer; null when no part of an answer came. */
+  /** Estimated cost of a call whose stream broke off within the answer; null when no part of an answer came. */
   readonly cut?: CutUsage | null;
 }
 
@@ -169,7 +169,7 @@ export interface EndpointHealth {
   readonly endpoint: string;
   /** True while its circuit is open and no calls are made. */
   readonly open: boolean;
-  /** Time of the first failure in the row. */
+  /** Time of the first of these failures. */
   readonly since: number;
   /** Time of the next try; null while the circuit is closed. */
   readonly until: number | null;
@@ -188,7 +188,8 @@ export interface Models {
   /** How long a call may wait while its providers fail with transient errors, in ms. */
   readonly waitMs: number;
   /**
-   * For `ref/model` at deploy. `any`: every name resolves. `providers`: those that `<provider>/<model>` can name now.
+   * The names that the check `ref/model` accepts at deploy. `any`: every name resolves. `providers`: those that
+   * `<provider>/<model>` can name now.
    */
   known(): { readonly aliases: readonly string[]; readonly providers: readonly string[]; readonly any: boolean };
   /** Endpoints whose last call failed, for healthz and observe. */

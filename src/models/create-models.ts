@@ -12,7 +12,7 @@ const OPEN_MS = 30_000;
 interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
   /** Silence after which a stream is abandoned, unless the model's entry sets `idleSeconds`. */
   readonly idleMs?: number;
-  /** How long no calls are made to an endpoint that fails. */
+  /** How long the circuit of a failing endpoint stays open. */
   readonly openMs?: number;
 }
 

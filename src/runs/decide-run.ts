@@ -99,7 +99,7 @@ async function decideIn(
     return { answer: { ok: true, decided: approvalsIn(before), need: park.need }, otherRuns: [] };
   }
   await assertFits(sql, run, gate, vote);
-  // The caller decides as the person the gate escalates to, so the escalation event comes first.
+  // Only the escalation target may decide in this case, so record the escalation before the decision.
   if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
     await escalateGate(sql, { ...park, run: run.id });
   const { otherRuns, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
@@ -114,7 +114,7 @@ function refuseEval({ mode }: LockedRun): void {
   throw new Refusal('conflict', 'the run is an eval’s: decisions come from its case, under ### Decisions');
 }
 
-/** The id under which a caller's vote counts: the person's, for every channel. */
+/** The id under which a caller's vote counts: the person's id, whatever the channel. */
 function deciderOf({ person, actor }: Caller): string {
   return person?.id ?? actor.id;
 }
@@ -147,7 +147,7 @@ function viaOf({ kind }: Actor): 'session' | 'key' | 'link' {
 }
 
 /**
- * True for a person's repeated approval, which counts for nothing. Refuses a repetition with other edits or another
+ * True for a person's repeated approval, which does not count again. Refuses a repetition with other edits or another
  * form.
  */
 function isRepeated(before: readonly Vote[], vote: Vote): boolean {

@@ -34,7 +34,7 @@ export interface SlotWaitRow {
   readonly lane: string;
   readonly pos: number;
   readonly since: Date;
-  /** The flow of the full key. */
+  /** The flow of the slot key that is full. */
   readonly flow: string;
   readonly limit: number;
   readonly held: bigint;

@@ -8,7 +8,7 @@ export type Show = <T>(value: T) => T;
 
 /**
  * An agent with a release address repeats it in results and calls, and passes it to child runs. The address is a
- * credential that releases the run, which a viewer may not do.
+ * credential that releases the run, so viewers must not see it.
  */
 export function hideTokens(
   deps: Pick<Deps, 'keys'>,

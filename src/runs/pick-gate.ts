@@ -212,7 +212,7 @@ function isSame(earlier: Vote, vote: Vote, { asks }: EarlierGate): boolean {
 }
 
 /**
- * The fields in which two requests differ. A note is a comment and may change between retries, unless it is an answer.
+ * The fields that distinguish two requests. A note is a comment and may change between retries, unless it is an answer.
  */
 function saidIn({ who, decision, named, form, edits, note }: Vote, asks: boolean): Json {
   return [who, decision, named ?? null, form ?? null, edits ?? null, asks ? (note ?? null) : null];
@@ -221,7 +221,7 @@ function saidIn({ who, decision, named, form, edits, note }: Vote, asks: boolean
 interface PastGate {
   readonly step: string;
   readonly item: number;
-  /** How many gates of its step and item were opened up to it. */
+  /** The gate's number among those of its step and item, from 1. */
   readonly round: number;
   readonly decision: string;
   readonly votes: Json;

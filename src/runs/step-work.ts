@@ -18,7 +18,7 @@ export async function readWork(sql: Sql, runId: string, ids: readonly string[]):
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** True where the work is a value, of which the text is the JSON. */
+/** True when the work is a value; its text is then that value as JSON. */
 export function isValue(step: StepPlan, { data }: Work): boolean {
   return step.output === 'json' || data !== null;
 }

@@ -140,7 +140,10 @@ async function readNext(deps: Deps, runId: string, seq: number): Promise<NextEve
   return { run: rows[0], rows: rows.filter((row) => row.seq !== null) };
 }
 
-/** Drops unread text and sends a reset for each step that had some: deltas are not stored, and the step's result has the whole text. */
+/**
+ * Adds a delta. When the buffer is full, replaces its content by a reset for each step: deltas are not stored, and the
+ * step's result has the whole text.
+ */
 export function keepDelta(deltas: Delta[], delta: Delta): void {
   if (deltas.length >= MOST_DELTAS) {
     const resets = [...deltas, delta].map((each) => ({ ...each, kind: 'reset' as const, text: '' }));

@@ -87,7 +87,7 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
     decided: approvalsIn(votes),
     votes: votes.map(({ who: _id, named: _named, label: by, note = null, ...vote }) => ({ ...vote, by, note })),
     approvers: decidersAt(moment),
-    // Deciding by this route takes an editor, whatever the gate says.
+    // The route for decisions requires an editor, whoever the gate names.
     mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),
     ...(gate.form === null ? {} : { form: orderedForm(gate) }),
     ...(gate.budget === undefined ? {} : { budget: budgetView(gate.budget) }),

@@ -3,14 +3,14 @@ import { type EndpointHealth, ModelError } from '../contract.js';
 
 const FAILURES = 5;
 const WINDOW_MS = 60_000;
-/** When a call may try again while another one probes. */
+/** When a call may try again while another one probes the endpoint. */
 const PROBE_MS = 5_000;
 const LONGEST_ERROR = 200;
 
 interface State {
   /** Times of the latest failures in a row. */
   failures: number[];
-  /** Time of the first failure in the row. */
+  /** Time of the first of these failures. */
   since: number;
   lastError: string;
   openUntil: number | null;

@@ -51,7 +51,7 @@ export function createSilence({ idleMs, totalMs }: Patience): Silence {
           brief: `sent nothing${isAlive ? ' but signs of life' : ''} for ${idleMs / 1_000} s`,
         });
       }, idleMs);
-      // A stream that never ends would not end the next time either.
+      // Not transient: a retry of an answer that never ends would not end either.
       total ??= setTimeout(() => {
         giveUp({ kind: 'refused', brief: `did not finish its answer within ${totalMs / 1_000} s` });
       }, totalMs);

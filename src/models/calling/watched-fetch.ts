@@ -33,7 +33,9 @@ function watchedFetch(watch: StreamWatch): typeof fetch {
   };
 }
 
-/** By the call's signal, which the SDK passes on: so one model serves many calls, each with its own watch. */
+/**
+ * Keyed by the call's signal, which the SDK passes on. So one model object serves many calls, each with its own watch.
+ */
 const watched = new WeakMap<AbortSignal, typeof fetch>();
 
 export function watchCall(signal: AbortSignal, watch: StreamWatch): AbortSignal {

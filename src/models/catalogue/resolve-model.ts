@@ -46,8 +46,7 @@ interface Search {
 function find(catalogue: Catalogue, name: string, { aliases, within, done }: Search): readonly ModelEntry[] {
   const named = Object.hasOwn(aliases, name) && !within.includes(name) ? aliases[name] : undefined;
   if (named && named.length > 0) {
-    // A second visit would lead to the same models. Without this, aliases that name each other twice would be 2^n
-    // paths.
+    // A second visit would lead to the same models, and aliases that name each other twice would expand to 2^n paths.
     if (done.has(name)) return [];
     const found = named.flatMap((next) => find(catalogue, next, { aliases, within: [...within, name], done }));
     done.add(name);

@@ -1,12 +1,12 @@
 import type { ReportedUsage } from '../providers/provider.js';
 
-/** A stream broke off after a part of an answer, which has to be paid. `cause` is the original error. */
+/** A stream broke off after a part of an answer, which the provider bills. `cause` is the original error. */
 export class BrokenOff extends Error {
   override readonly name = 'BrokenOff';
 
   constructor(
     cause: unknown,
-    /** All that came: text, reasoning and the arguments of calls. */
+    /** Everything received: text, reasoning and the arguments of calls. */
     readonly said: string,
     readonly usage: ReportedUsage,
   ) {

@@ -15,7 +15,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   duration: 'P1D',
 };
 
-// Patterns are not solved, only tried: the whole instance is validated afterwards.
+// Texts to try for a `pattern`, which is not solved. The whole instance is validated afterwards.
 const TRIES = [
   '[scripted]',
   'scripted',

@@ -70,7 +70,7 @@ async function speak(text: string, delayMs: number, { signal, say }: Listener): 
 }
 
 /**
- * The answer of an agent without a script: a text that says that no model wrote it, or the least JSON that fits the
+ * The answer of an agent without a script: a text that says that no model wrote it, or minimal JSON that fits the
  * schema.
  */
 function unscriptedTurn(request: ModelRequest): ScriptTurn {

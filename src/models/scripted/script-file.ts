@@ -50,14 +50,14 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
  *     - { tool: Read, args: { path: files/orders.csv } }
  *   delayMs: 800                             # how long the turn takes, spread over its words
  * - text: "Done: {{last}}"                   # {{last}}: the last tool result; {{input}}: the run's input
- *   usage: { input: 1200, output: 80, cached: 1000 }   # tokens; reckoned from lengths when left out
- * - when: { step: review, round: 2 }         # all that is named must match: step (its id), round, turn,
+ *   usage: { input: 1200, output: 80, cached: 1000 }   # tokens; estimated from lengths when left out
+ * - when: { step: review, round: 2 }         # all given fields must match: step (its id), round, turn,
  *   text: Approved.                          #   attempt (each from 1), contains (in the last user or tool message)
  * - when: { contains: refund, attempt: 1 }
  *   error: overloaded                        # or transient, refused, overflow
  * ```
  *
- * Turns with `when` are looked at first, the first that matches is played; the others go in order, the n-th at turn n
+ * The first turn whose `when` matches is played. If none matches, turns without `when` go in order, the n-th at turn n
  * of every step and round. Throws an Error that names every fault with its line.
  */
 export function parseScript(text: string, path: string): ScriptTurn[] {

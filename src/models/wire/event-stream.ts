@@ -92,7 +92,7 @@ function createEventReader(silence: StreamWatch['silence'], mend: Mender) {
     event(event: ServerEvent): string {
       const reading = readEvent(event, mend);
       if (reading.kind === 'idle') silence.noteAlive();
-      // If a part of an answer is lost, the remaining parts would be another answer.
+      // Without the lost part, the rest would be another answer, so the call fails.
       else if (cut !== null) throw notReadable(cut);
       if (reading.kind === 'unreadable') {
         silence.noteAlive();
@@ -112,7 +112,7 @@ function createEventReader(silence: StreamWatch['silence'], mend: Mender) {
   };
 }
 
-/** Not retried: the same call would bring the same. */
+/** Not transient: a repeated call would get the same answer. */
 function notReadable(text: string): ModelError {
   const brief = 'sent what cannot be read as an answer';
   return new ModelError('refused', `${brief}: ${text}`, { brief });

@@ -16,9 +16,9 @@ const UNKNOWN: AnswerLimits = { wire: 16 * MIB, content: 8 * MIB };
 const CONTENT_PER_TOKEN = 16;
 const WIRE_PER_TOKEN = 512;
 
-/** Of one event. Providers repeat a whole answer in one. */
+/** Limit of one event, which may contain the whole answer again. */
 export const MAX_EVENT_BYTES = 4 * MIB;
-/** Of an answer that is not a stream: an error, or a page. */
+/** Limit of an answer that is not a stream: an error, or a page. */
 export const MAX_PAGE_BYTES = MIB;
 
 /** An answer has at most as many tokens as its model's context. */
@@ -30,7 +30,7 @@ export function answerLimits(contextTokens: number | null): AnswerLimits {
   };
 }
 
-/** Not retried: the same call would bring the same. */
+/** Not transient: a repeated call would get the same answer. */
 export function tooLarge(what: string, bytes: number): ModelError {
   const size = bytes < MIB ? `${Math.round(bytes / 1_024)} KiB` : `${Math.round((bytes / MIB) * 10) / 10} MiB`;
   const brief = `sent ${what} larger than ${size}`;

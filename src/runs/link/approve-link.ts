@@ -43,7 +43,7 @@ function fieldsOf({ runId, park, to }: GateOf): string[] {
   return [runId, park, to];
 }
 
-/** How long an open page stays valid. */
+/** How long a rendered page stays valid. */
 const GOOD_FOR_MS = 24 * 3_600_000;
 
 type Shown = GateOf & { readonly digest: string };

@@ -49,7 +49,7 @@ export async function linkCaller(
 }
 
 function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
-  // The route for signed-in people needs an editor too, whatever the gate says.
+  // The route for signed-in people requires an editor too, whoever the gate names.
   if (!atLeast(role, 'editor')) throw lostRight(email);
   return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
 }
@@ -59,7 +59,9 @@ function asOutsider(to: string, isNotified: boolean): Pick<Caller, 'role' | 'act
   return { role: isNotified ? 'editor' : NO_ROLE, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
 }
 
-/** Whether the gate names them, now or once it escalates, even if they started the run. */
+/**
+ * True if the gate names the caller, now or after the escalation. Ignores that the starter of a run may be excluded.
+ */
 function takesPart(gate: DecidersOf, caller: Caller): boolean {
   return mayDecide({ gate: { ...gate, self: true }, openedAtMs: 0, nowMs: Number.MAX_VALUE, starter: null }, caller);
 }

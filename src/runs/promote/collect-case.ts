@@ -73,7 +73,7 @@ async function collectRun(sql: Sql, at: At, found: Found): Promise<void> {
   }
 }
 
-/** The tool answers of copied steps are in the journal of the earlier run. */
+/** Collects the tool answers of copied steps from the journal of the run that this run reruns. */
 async function collectTaken(sql: Sql, { run, path, depth }: At, found: Found): Promise<void> {
   if (run.rerunOf === null || run.copied.length === 0 || depth >= MAX_DEPTH) return;
   const before = await readRun(sql, run.rerunOf, run.workspaceId);

@@ -21,9 +21,9 @@ export interface ChosenSteps {
   readonly copied: readonly { readonly n: number; readonly id: string }[];
   /** The rows to copy, including groups and items. */
   readonly rows: readonly EndedStepRow[];
-  /** Steps before the first one that have no result in the new run, and why. */
+  /** Steps before the start step whose result is not copied, and why. */
   readonly left: readonly { readonly n: number; readonly id: string; readonly why: string }[];
-  /** The steps among them that are marked skipped, so that the new run passes them. */
+  /** Those of them that are marked skipped, so that the new run passes them. */
   readonly skipped: readonly string[];
 }
 
@@ -81,7 +81,7 @@ function newest(rows: readonly EndedStepRow[], id: string): EndedStepRow | undef
 
 interface Past {
   readonly rows: readonly EndedStepRow[];
-  /** The step's group has been passed, whatever the outcome of this branch. */
+  /** True if the step's group has completed, even if this branch failed. */
   readonly passed: boolean;
   readonly step: number;
 }

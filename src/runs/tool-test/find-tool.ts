@@ -25,8 +25,8 @@ export function isFile(path: string): boolean {
 }
 
 /**
- * The tool with an agent that calls it: the first agent that has it, or, for a tool granted to no agent, an agent made
- * up for the test. Refuses `not_found` for an unknown tool.
+ * The tool with an agent that calls it: the first agent that has it or, when no agent has it, a temporary agent for the
+ * test. Refuses `not_found` for an unknown tool.
  */
 export async function findTool(
   deps: Deps,

@@ -30,7 +30,10 @@ export interface ToolTested {
 
 /** Per workspace at a time: each test holds a sandbox on a worker. */
 const MAX_AT_ONCE = 4;
-/** A worker starts a test at once; the test then has its own time limit, and the remainder is for transport. */
+/**
+ * `TAKEN_UP_MS`: how long a worker may take to start a test, which normally starts at once. `WAIT_MS` also covers the
+ * test's own time limit and transport.
+ */
 const TAKEN_UP_MS = 20_000;
 const WAIT_MS = 100_000;
 

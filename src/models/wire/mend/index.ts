@@ -10,6 +10,6 @@ export const MENDERS = {
   openai: mendResponses,
   anthropic: mendAnthropic,
   google: mendGoogle,
-  // It has no wire format.
+  // The scripted provider has no wire format.
   scripted: (event) => [event],
 } as const satisfies Record<ProviderKind, Mender>;
