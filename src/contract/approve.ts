@@ -8,7 +8,7 @@ export const ApproveParams = z.object({
   id: z.string().max(255).describe('The run’s id'),
 });
 
-/** What a mailed link carries besides its path. */
+/** The query of a mailed link. */
 export const ApproveQuery = z.object({
   token: z.string().max(200).default(''),
   park: z.string().max(1_000).default('').describe('The gate that the link was made for'),

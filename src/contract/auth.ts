@@ -4,7 +4,7 @@ import { ROLES } from '../shared/roles.js';
 import { Me } from './accounts.js';
 import { Next, Time, type Wire } from './common.js';
 
-/** Folded, so that one address is one person whatever its case. */
+/** Lower case, so that one address is one person however it is written. */
 export const Email = z.string().trim().toLowerCase().max(MAX_EMAIL).regex(EMAIL, 'must be an e-mail address');
 
 /** An address of an existing account, which may predate the check of new addresses. */

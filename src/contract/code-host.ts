@@ -4,7 +4,7 @@ import { Next, Time, type Wire } from './common.js';
 const Name = z.string().max(255);
 
 export const PushParams = z.object({ tenant: Name, ws: Name });
-/** Loose, since nothing is reported before the signature is checked: the handler then refuses unknown keys. */
+/** Loose, since faults are reported only after the signature is checked: the handler then refuses unknown keys. */
 export const PushQuery = z.looseObject({
   branch: z.string().min(1).max(1_000).default('main').describe('The branch that is deployed'),
   dir: z.string().max(1_000).default('').describe('The folder of the repository that is the workspace'),
@@ -25,8 +25,8 @@ export const PushPassed = z
 export type PushPassed = Wire<typeof PushPassed>;
 
 /**
- * `pending` and `waiting` (for live runs to end) are not final; `superseded` means that a newer push came first. The
- * last one stands for the latest request without a valid signature.
+ * `pending` and `waiting` (until live runs have ended) are not final; `superseded` means that a newer push came first.
+ * The last state is that of the newest request without a valid signature.
  */
 const PushState = z.enum([
   'pending',

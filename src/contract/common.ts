@@ -14,7 +14,7 @@ type Sent<T> = [Json] extends [T]
 /** Any JSON value. It is required: a bare `unknown` may be left out of an object. */
 export const AnyJson = z.unknown().nonoptional() as unknown as z.ZodType<Json>;
 
-/** A name in a path. Its syntax is not checked here, so that an odd name is simply missing. */
+/** A name in a path. Its syntax is not checked here, so an invalid name is refused like an unknown one. */
 const PathName = z.string().min(1).max(255);
 
 export const WorkspaceParams = z.object({ ws: PathName.describe('The workspace’s name') });

@@ -74,7 +74,7 @@ export type Eval = Wire<typeof Eval>;
 export const EvalList = z.object({ evals: z.array(Eval), next: Next }).meta({ id: 'EvalList' });
 export type EvalList = Wire<typeof EvalList>;
 
-/** POST …/evals answers the eval, with what its deploy said. */
+/** POST …/evals: the eval, and the result of its deploy. */
 export const CreatedEval = Eval.extend({
   ok: z.literal(true),
   revision: z.string().nullable(),

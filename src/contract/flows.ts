@@ -64,7 +64,7 @@ export const CreateFlow = z
   })
   .meta({ id: 'CreateFlow' });
 
-/** POST and PATCH …/flows/<flow>: the body decides. */
+/** POST and PATCH …/flows/<flow>: the fields of the body determine the change. */
 export const ChangeFlow = z
   .strictObject({
     step: z.number().int().positive().optional().describe('The step that is edited; a new one is added without it'),
@@ -115,7 +115,7 @@ export type AgentBody = Wire<typeof AgentBody>;
 export const AgentList = z.object({ agents: z.array(AgentBody), next: Next }).meta({ id: 'AgentList' });
 export type AgentList = Wire<typeof AgentList>;
 
-/** POST …/agents answers the agent, and its file. */
+/** POST …/agents: the agent, and its file. */
 export const CreatedAgentBody = CreatedAssetBody.extend(AgentBody.shape).meta({ id: 'CreatedAgent' });
 export type CreatedAgentBody = Wire<typeof CreatedAgentBody>;
 

@@ -3,7 +3,7 @@ import { Time, type Wire } from './common.js';
 
 const UpOrDown = z.enum(['ok', 'down']);
 
-/** GET /api/healthz: always 200, and true for each part when it was asked. */
+/** GET /api/healthz: always 200, with the state of each part at the time of the request. */
 export const Health = z
   .object({
     ok: z.boolean().describe('The database and Temporal answer'),

@@ -4,7 +4,10 @@ import { Next, Time, type Wire } from './common.js';
 const Address = z.string().min(1).max(2_000);
 const Word = z.string().min(1).max(500);
 
-/** How one provider is asked. Each key overrides the built-in one of `provider`; without a provider the URLs are needed. */
+/**
+ * The endpoints and settings of one provider. Each key overrides the built-in value of `provider`; without a provider
+ * the URLs are required.
+ */
 export const OAuthClientConfig = z
   .strictObject({
     provider: z.string().min(1).max(64).optional().describe('A built-in shape; default: the one named like the client'),

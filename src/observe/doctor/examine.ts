@@ -55,7 +55,7 @@ export interface Finding {
   readonly remedy: string;
 }
 
-/** A stop reaches a sandbox within five seconds, so what both of two examinations this far apart see is a fault. */
+/** A stop reaches a sandbox within five seconds, so a finding of two examinations this far apart is a fault. */
 const SECOND_LOOK_MS = 6_000;
 
 /**

@@ -68,7 +68,10 @@ export async function reconcileSchedules(deps: Deps): Promise<readonly Drift[]> 
   return drift;
 }
 
-/** The trigger follows each change as it commits. Of two concurrent changes it may have seen the older state. */
+/**
+ * Derives the schedule rows of all workspaces from their live revisions again. The database trigger does so at each
+ * commit, but of two concurrent changes it may have seen the older state.
+ */
 async function followAll(sql: Sql): Promise<void> {
   await sql.query('SELECT follow_schedules(ARRAY(SELECT id FROM workspace WHERE preview_of IS NULL ORDER BY id))');
 }
