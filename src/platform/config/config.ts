@@ -1,18 +1,18 @@
-/** A key under which tokens are derived and secrets wrapped: 32 bytes, and the id that says which. */
+/** An install key: an id and 32 bytes. Tokens are derived from it, and it encrypts the data keys of secrets. */
 export interface InstallKey {
   readonly id: string;
   readonly key: Uint8Array;
 }
 
-/** The keys under which tokens are derived and secrets are wrapped. The first signs; all are accepted. */
+/** All install keys. The first is used for what is signed and encrypted now; all are accepted. */
 export interface InstallKeys {
-  /** Signs links, and wraps what is written: the first of them. */
+  /** The first key: signs links and encrypts. */
   readonly signing: Uint8Array;
-  /** All of them, in their order. */
+  /** All keys, in their order. */
   readonly ring: readonly InstallKey[];
 }
 
-/** Everything the environment says, read once. Nothing else reads the environment. */
+/** The environment, parsed once. No other code reads the environment. */
 export interface Config {
   readonly version: string;
   readonly role: 'all' | 'api' | 'worker';
@@ -30,16 +30,16 @@ export interface Config {
     readonly tls: { readonly ca: string | null; readonly cert: string | null; readonly key: string | null } | null;
   };
   readonly databaseCa: string | null;
-  /** Install keys by id; the first signs, all are accepted. Null: made in the data folder. */
+  /** Install keys by id; the first signs, all are accepted. Null: a key is generated in the data folder. */
   readonly keys: readonly InstallKey[] | null;
   readonly bootstrap: { readonly account: string; readonly email: string; readonly password: string | null };
   /** Who may sign up: everyone, people with an invite, or no one. */
   readonly signup: 'open' | 'invite' | 'closed';
-  /** Where mails are posted, and whom they are from; null sends none. */
+  /** The mail provider's URL and the sender's address; a null sender sends no mail. */
   readonly email: {
     readonly apiUrl: string;
     readonly from: string | null;
-    /** The operator's own mail server, for accounts without a key of a provider's; it may hold a password. */
+    /** The operator's SMTP server, for accounts without a key of a mail provider. The URL may contain a password. */
     readonly smtpUrl: string | null;
   };
   readonly devNoAuth: boolean;
@@ -56,13 +56,13 @@ export interface Config {
       readonly priceIn: number | null;
       readonly priceOut: number | null;
     } | null;
-    /** Keys of providers by the usual names, for `<provider>/<model>`. */
+    /** Provider keys from their usual variables, for `<provider>/<model>`. */
     readonly apiKeys: Readonly<Partial<Record<'openai' | 'anthropic' | 'google', string>>>;
-    /** How long one call of a run waits for providers that fail in passing, in ms; 0 does not wait. */
+    /** How long one call of a run waits while its providers fail with transient errors, in ms; 0 does not wait. */
     readonly waitMs: number;
     /** Reads a variable that the models file names; undefined when unset. */
     readonly env: (name: string) => string | undefined;
-    /** How long one call of a model may take; the default of the models when left out. */
+    /** Time limit of one model call, in ms; the default of `src/models` when left out. */
     readonly callTimeoutMs?: number;
   };
   readonly s3: {
@@ -72,10 +72,10 @@ export interface Config {
     readonly secretKey: string;
     readonly region: string;
   } | null;
-  /** Hosts, in the spelling of a URL, that requests to users' addresses reach although they are private; null: any port. */
+  /** Private hosts, spelled as in a URL, that requests to URLs from users may reach. A null port allows any port. */
   readonly allowHosts: readonly { readonly host: string; readonly port: number | null }[];
   readonly metricsToken: string | null;
-  /** Kills the process at the instruction of this name; for tests. */
+  /** The name of the failpoint at which the process kills itself; for tests. */
   readonly failpoint: string | null;
 }
 
@@ -91,11 +91,14 @@ export class ConfigError extends Error {
 
 export interface ConfigFault {
   readonly variable: string;
-  /** What is wrong, and what would be right. Never the value of a secret. */
+  /** What is wrong, and what is valid. Never contains the value of a secret. */
   readonly message: string;
 }
 
-/** `id:base64,id:base64`, each of 32 bytes; the first signs. A text is what is wrong with it, without the key itself. */
+/**
+ * Parses `id:base64,id:base64`, each key of 32 bytes; the first signs. Returns a text that says what is wrong when the
+ * value is invalid. The text never contains a key.
+ */
 export function parseInstallKeys(text: string): readonly InstallKey[] | string {
   const keys: InstallKey[] = [];
   for (const [index, entry] of text.split(',').entries()) {

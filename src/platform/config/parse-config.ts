@@ -7,7 +7,7 @@ import { type Config, ConfigError, parseInstallKeys } from './config.js';
 import type { Environment } from './read-environment.js';
 import { address, duration, oneOf, type Parse, parsers, Reader } from './reader.js';
 
-/** `host` or `host:port`, with commas between; the host as a URL spells it, so that the two compare. */
+/** `host` or `host:port`, separated by commas. Hosts are spelled as in a URL, so that the two can be compared. */
 const parseAllowHosts: Parse<Config['allowHosts']> = (text) => {
   const hosts: Config['allowHosts'][number][] = [];
   for (const entry of text.split(',').map((part) => part.trim())) {
@@ -48,7 +48,7 @@ const LONGEST_CALL_MS = 86_400_000;
 
 const NEEDED = ['SERVICE_S3_ENDPOINT', 'SERVICE_S3_BUCKET', 'SERVICE_S3_ACCESS_KEY', 'SERVICE_S3_SECRET_KEY'] as const;
 
-/** The whole environment as one frozen Config. Throws one ConfigError that names every bad variable. */
+/** Parses the whole environment into one frozen Config. Throws one ConfigError that names every invalid variable. */
 export function parseConfig(env: Environment, version: string): Config {
   const reader = new Reader(env);
   const config: Config = {
@@ -225,7 +225,7 @@ function readCallTimeout(reader: Reader): Pick<Config['models'], 'callTimeoutMs'
   return callTimeoutMs === null ? {} : { callTimeoutMs };
 }
 
-/** One model behind an OpenAI-compatible endpoint: the shortest way to a real one. */
+/** One model behind an OpenAI-compatible endpoint: the quickest way to configure a real model. */
 function readSingle(reader: Reader): Config['models']['single'] {
   const baseUrl = reader.read('SERVICE_LLM_BASE_URL', address('http://127.0.0.1:11434/v1', 'http', 'https'), null);
   const model = reader.text('SERVICE_LLM_MODEL');

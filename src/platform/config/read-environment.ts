@@ -1,6 +1,6 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The one place that reads the environment. */
+/** The only code that reads the environment. */
 export function readEnvironment(): Environment {
   return Object.freeze({ ...process.env });
 }

@@ -3,10 +3,10 @@ import { isEmail } from '../../shared/email.js';
 import type { ConfigFault } from './config.js';
 import type { Environment } from './read-environment.js';
 
-/** A value, or the sentence that says what would be right. */
+/** The parsed value, or a sentence that says what is valid. */
 export type Parse<T> = (text: string) => { readonly value: T } | { readonly fault: string };
 
-/** Reads variables one by one and keeps every fault. Empty means unset. */
+/** Reads variables one by one and collects all faults. An empty variable counts as unset. */
 export class Reader {
   readonly faults: ConfigFault[] = [];
 
@@ -17,7 +17,7 @@ export class Reader {
     return value === undefined || value === '' ? null : value;
   }
 
-  /** What the variable says, or `otherwise` when it is unset or bad; a bad one is also a fault. */
+  /** The parsed variable, or `otherwise` when it is unset or invalid. An invalid one also adds a fault. */
   read<T, D>(variable: string, parse: Parse<T>, otherwise: D): T | D {
     const text = this.text(variable);
     if (text === null) return otherwise;
@@ -62,7 +62,7 @@ export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> 
   };
 }
 
-/** `90s`, `30m`, `2h`, to milliseconds. */
+/** Parses `90s`, `30m`, `2h` to milliseconds. */
 export function duration(longestMs: number): Parse<number> {
   return (text) => {
     const value = parseDuration(text);
@@ -71,7 +71,7 @@ export function duration(longestMs: number): Parse<number> {
   };
 }
 
-/** An absolute address of one of these schemes. The value may hold a password, so a fault never repeats it. */
+/** An absolute URL with one of these schemes. It may contain a password, so a fault never repeats it. */
 export function address(example: string, ...schemes: readonly string[]): Parse<string> {
   return (text) => {
     const good = URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1));

@@ -5,7 +5,7 @@ import type { Log } from '../../shared/log.js';
 import type { BlockLimits } from './block-meter.js';
 import type { DbOptions } from './pool.js';
 
-/** Places in the memory that both threads share. */
+/** Indexes into the memory that both threads share. */
 export const BEATS = 0;
 export const BLOCKS = 1;
 
@@ -20,7 +20,7 @@ export interface BlockWatchData {
   readonly workerId: string;
   readonly url: string;
   readonly ca: string | null;
-  /** The watched thread, as `/proc/thread-self` names it; null outside Linux. */
+  /** The watched thread's path from `/proc/thread-self`; null outside Linux. */
   readonly thread: string | null;
   readonly counters: Int32Array;
   readonly limits: BlockLimits;
@@ -33,7 +33,7 @@ interface BlockWatchOptions extends Pick<BlockWatchData, 'workerId' | 'url'>, Pi
 }
 
 interface BlockWatch {
-  /** How often this thread was blocked so far. */
+  /** How often this thread has been blocked so far. */
   blocks(): number;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import type { Json } from '../../shared/json.js';
 import type { Prisma, PrismaClient, Run, Step } from './generated/client.js';
 
-/** Rows of these tables, as Prisma's schema has them: a view picks what it shows. */
+/** The row types of these tables from Prisma's schema. A view picks the fields that it shows. */
 export type { CliLogin, Delivery, OauthClient, Session } from './generated/client.js';
 
-/** A row of a table as SQL answers it, where each column is aliased to its field: JSON is exact. */
+/** A row as raw SQL returns it, each column aliased to its field. JSON columns are `Json`, which keeps large integers exact. */
 type RowOf<Model> = { readonly [Field in keyof Model]: SqlValue<Model[Field]> };
 type SqlValue<Value> = Prisma.JsonValue extends Value
   ? Json
@@ -15,18 +15,18 @@ type SqlValue<Value> = Prisma.JsonValue extends Value
 export type RunRow = RowOf<Run>;
 export type StepRow = RowOf<Step>;
 
-/** The same inside of JSON that Postgres makes: a bigint and a time are texts. */
+/** The row inside JSON that Postgres builds: bigints and times are texts there. */
 export type InJson<Row> = { readonly [Field in keyof Row]: JsonValueOf<Row[Field]> };
 type JsonValueOf<Value> = Value extends bigint | Date ? string : Value;
 
-/** A statement with its values; `name` makes it a prepared one. */
+/** A statement with its values. A `name` makes it a prepared statement. */
 export interface SqlQuery {
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
 }
 
-/** Raw SQL on the pool or inside a transaction. Rows are what `pg` gives: bigint columns come as bigint. */
+/** Raw SQL on the pool or inside a transaction. Rows are as `pg` returns them, with bigint columns as bigint. */
 export interface Sql {
   query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]>;
 }
@@ -52,9 +52,12 @@ export interface DbPressure {
  */
 export interface Db extends Sql {
   readonly prisma: PrismaClient;
-  /** Runs `work` in one transaction (read committed); rolls back when it throws. Retries a deadlock or a serialization failure. */
+  /**
+   * Runs `work` in one transaction (read committed) and rolls back when it throws. Retries after a deadlock or a
+   * serialization failure.
+   */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** LISTEN on a channel over the process's one listening connection; answers how to stop. */
+  /** Starts LISTEN on a channel over the process's one listening connection. Returns a function that stops it. */
   listen(channel: string, onPayload: (payload: string) => void): () => void;
   notify(channel: string, payload: string): Promise<void>;
   pressure(): DbPressure;

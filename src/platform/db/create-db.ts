@@ -9,14 +9,14 @@ import { createListener } from './listener.js';
 import { clientConfig, createPool, type DbOptions } from './pool.js';
 import { runTransaction, sqlOn } from './transaction.js';
 
-/** Lists of changing length make ever new statements; beyond this many the rest stay unprepared. */
+/** Prisma generates a new statement for each length of a list. Statements beyond this number are not prepared. */
 const MAX_PREPARED = 1_000;
 
 const PING_TIMEOUT_MS = 2_000;
 
 /**
- * Postgres for one process: a pool, Prisma on the same pool, and one listening connection. Nothing connects
- * before the first use; a server that is away gives `DatabaseUnavailable` within 2 s, and is found again when it is back.
+ * Postgres for one process: a pool, Prisma on the same pool, and one listening connection. Connects at the first use.
+ * An unreachable server causes `DatabaseUnavailable` within 2 s; the pool connects again once the server is back.
  */
 export function createDb(options: DbOptions): Db {
   const pool = createPool(options);
@@ -74,7 +74,7 @@ async function openSession(config: pg.ClientConfig): Promise<DbSession> {
   };
 }
 
-/** Prisma on the pool of everything else, each statement prepared once a connection. */
+/** Prisma on the shared pool. Each statement is prepared once per connection. */
 function createPrisma(pool: pg.Pool, log: Log): PrismaClient {
   const onError = (error: Error) => log.warn({ err: error }, 'a Prisma database connection failed');
   const adapter = new PrismaPg(pool, {
@@ -92,7 +92,7 @@ function createPrisma(pool: pg.Pool, log: Log): PrismaClient {
       },
     },
   });
-  // The extension changes no operation's type, only what a lost connection throws.
+  // The extension changes no operation's type, only the error of a lost connection.
   return client as unknown as PrismaClient;
 }
 

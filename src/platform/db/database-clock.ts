@@ -4,7 +4,7 @@ import { type Loops, startLoops } from '../../shared/repeat.js';
 import type { Sql } from './contract.js';
 
 const EVERY_MS = 30_000;
-/** A difference that people notice is logged. */
+/** A difference of this size is logged, since people notice it. */
 const NOTED_MS = 2_000;
 
 export interface DatabaseClock extends Clock, Loops {}
@@ -19,7 +19,7 @@ export async function keepDatabaseClock(db: Sql, log: Log, local: Clock): Promis
     try {
       const { differenceMs, errorMs } = await measure(db, local);
       const changeMs = Math.abs(differenceMs - offsetMs);
-      // What the reading's own duration explains is not a change: the clock must not jitter.
+      // Ignore changes within the measurement's own error, so that the clock does not jitter.
       if (changeMs <= errorMs) return;
       offsetMs = differenceMs;
       if (changeMs >= NOTED_MS)
@@ -33,7 +33,7 @@ export async function keepDatabaseClock(db: Sql, log: Log, local: Clock): Promis
   return { now: () => local.now() + offsetMs, close };
 }
 
-/** How far the database's clock is ahead of the local one, and how far that may be off. */
+/** How far the database's clock is ahead of the local one, and the maximum error of that. */
 async function measure(db: Sql, local: Clock): Promise<{ differenceMs: number; errorMs: number }> {
   const sentAt = local.now();
   const [row] = await db.query<{ ms: number }>({

@@ -1,7 +1,7 @@
 import type { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
 import { Refusal } from '../../shared/refusal.js';
 
-/** Postgres cannot be reached, or went away before it answered: the caller may try again. */
+/** Postgres is unreachable, or the connection was lost before the answer: the caller may retry. */
 export class DatabaseUnavailable extends Refusal {
   constructor(cause: unknown, message = 'the database does not answer; try again in a moment', details: object = {}) {
     super('unavailable', message, { retryAfter: 2, ...details });
@@ -27,13 +27,13 @@ export class OutcomeUnknown extends DatabaseUnavailable {
   }
 }
 
-// Class 08 is "connection exception"; 57P01–57P03 are shutdown, crash and "starting up"; 53300 is "too many connections".
-// https://www.postgresql.org/docs/18/errcodes-appendix.html
+// Class 08 is "connection exception"; 57P01–57P03 are shutdown, crash and "starting up"; 53300 is "too many
+// connections". https://www.postgresql.org/docs/18/errcodes-appendix.html
 const SQLSTATES = new Set(['57P01', '57P02', '57P03', '53300']);
 const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
 // Prisma's: cannot reach, timed out, server closed the connection, too many connections.
 const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']);
-// `pg` gives these without a code.
+// `pg` throws these errors without a code.
 const TEXTS =
   /Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
@@ -48,7 +48,7 @@ export function isConnectionLost(error: unknown): boolean {
   return TEXTS.test(error.message);
 }
 
-/** A deadlock or a serialization failure: the transaction did nothing and may simply run again. */
+/** A deadlock or a serialization failure: the transaction was rolled back and may be retried. */
 export function isContention(error: unknown): boolean {
   const code = error instanceof Error ? codeOf(error) : undefined;
   return code === '40P01' || code === '40001';
@@ -91,7 +91,7 @@ function isUnstorableText(error: unknown): boolean {
     : /type json/.test(String(wrapped.originalMessage));
 }
 
-/** Postgres accepts no more connections (53300), or Prisma wraps the error of our own pool. */
+/** Postgres accepts no more connections (53300), or our own pool has no free one, which Prisma wraps. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && (codeOf(error) === '53300' || error.message.includes(BUSY));
 }

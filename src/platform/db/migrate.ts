@@ -6,7 +6,7 @@ import { isConnectionLost, isContention, isLockTimeout } from './errors.js';
 import { type Migration, readMigrations } from './migrations-folder.js';
 import { clientConfig } from './pool.js';
 
-/** Any number will do, as long as it is ours and stays: "signal" in ASCII. */
+/** The key of the advisory lock: "signal" in ASCII. An arbitrary number that must never change. */
 const MIGRATION_LOCK = '126909213401452';
 
 /** How long a migration waits for a lock. Meanwhile all statements of other sessions on that table wait behind it. */
@@ -23,15 +23,15 @@ export interface MigrateOptions {
   readonly version?: string;
   /** Called with a sentence: for each applied migration whose file has changed since, and for one that has to wait. */
   readonly warn?: (text: string) => void;
-  /** Default: those beside the schema. */
+  /** Default: the migrations beside the schema. */
   readonly migrations?: readonly Migration[];
 }
 
 /**
- * Brings the database to the newest migration; answers the names it applied. Two processes that start at once
- * take turns by an advisory lock. `_prisma_migrations` is the table that `prisma migrate deploy` reads and writes too.
- * Throws `NewerDatabase` when a newer build has migrated it, whose rows this build would misread, and
- * `FailedMigration` when a migration fails or was left half done.
+ * Brings the database to the newest migration and returns the names of those that it applied. Processes that start at
+ * the same time take turns by an advisory lock. `prisma migrate deploy` reads and writes the table `_prisma_migrations`
+ * too. Throws `NewerDatabase` when a newer build has migrated the database, since this build would misread its rows,
+ * and `FailedMigration` when a migration fails or was left half done.
  */
 export async function applyMigrations(url: string, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { ca = null, version = 'of an unknown version', warn = () => undefined } = options;
@@ -99,7 +99,7 @@ async function recordedMigrations(client: pg.Client): Promise<ReadonlyMap<string
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-/** Prisma's rule: the line ends of a checkout do not matter. */
+/** True if the script differs from the recorded one. As in Prisma, line ends do not matter. */
 function isEdited(script: string, checksums: readonly string[] | undefined): boolean {
   if (checksums === undefined) return false;
   const lines = script.replaceAll('\r\n', '\n');
@@ -111,7 +111,9 @@ function checksumOf(script: string): string {
   return createHash('sha256').update(script).digest('hex');
 }
 
-/** A migration failed, or an earlier start left one half done. The message is a predicate whose subject is the database. */
+/**
+ * A migration failed, or an earlier start left one half done. The message is a predicate whose subject is the database.
+ */
 export class FailedMigration extends Error {
   override readonly name = 'FailedMigration';
 }
@@ -207,7 +209,7 @@ async function applyOutside(client: pg.Client, { name, script, noteVersion }: Pe
   );
 }
 
-/** For people who look: the next start tries a migration again that was rolled back. */
+/** Records the failure for operators. The next start retries a migration that was rolled back. */
 async function recordFailure(client: pg.Client, { name, script }: Migration, logs: string): Promise<void> {
   await client
     .query(

@@ -5,7 +5,7 @@ import { packageRoot } from './package-root.js';
 export const migrationsDir: string = join(packageRoot, 'prisma/migrations');
 
 export interface Migration {
-  /** Its folder's, `NNNN_slug`. */
+  /** The name of its folder, `NNNN_slug`. */
   readonly name: string;
   readonly script: string;
 }

@@ -22,7 +22,7 @@ const INT8 = 20;
 const INT8_ARRAY = 1016;
 const JSON_TYPES: ReadonlySet<number> = new Set([114, 3802]);
 
-/** int8 as bigint, and large integers in JSON too, so that they keep every digit; the rest as `pg` reads it. */
+/** int8 as bigint. Large integers in JSON keep every digit too; other types are as `pg` reads them. */
 export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
     if (format !== 'binary' && oid === INT8) return BigInt;
@@ -100,7 +100,7 @@ type Connected = (
   release: (release?: Error | boolean) => void,
 ) => void;
 
-/** A pool that outlives its server: a connection that breaks is dropped and logged, never thrown. */
+/** A pool that survives an outage of its server: a broken connection is dropped and logged, and throws no error. */
 export function createPool(options: DbOptions): MeasuredPool {
   const pulse: Pulse = { at: Number.NEGATIVE_INFINITY };
   const config: pg.PoolConfig = {
@@ -113,7 +113,7 @@ export function createPool(options: DbOptions): MeasuredPool {
   };
   const pool = new MeasuredPool(config, pulse);
   pool.on('error', (error) => pool.ending || options.log.warn({ err: error }, 'an idle database connection failed'));
-  // A checked-out client reports its loss by an event too; its query rejects anyway.
+  // A client in use also emits an event for its loss. Ignore it, since the query rejects anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }

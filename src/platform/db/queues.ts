@@ -2,14 +2,14 @@ import type { Log } from '../../shared/log.js';
 import { type Loops, startLoops } from '../../shared/repeat.js';
 import type { Db } from './contract.js';
 
-/** The kinds of rows that workers work off. A NOTIFY on `QUEUE_CHANNEL` names one of them. */
+/** The kinds of rows that workers process. A NOTIFY on `QUEUE_CHANNEL` names one of them. */
 export type QueueName = 'outbox' | 'notice' | 'notification' | 'burst' | 'event' | 'push' | 'mirror';
 
 export const QUEUE_CHANNEL = 'queue';
 
-/** A table whose rows workers work off when they are due. Any number of processes may do so at once. */
+/** A table whose rows workers process when they are due. Any number of processes may do so at once. */
 export interface Queue {
-  /** SQL of one value: when the next row is due; null when there is none. A row that is leased is due when its lease ends. */
+  /** SQL of one value: when the next row is due; null when there is none. A leased row is due when its lease ends. */
   readonly nextDue: string;
   /**
    * Claims due rows, and works them off or starts to. Returns how many; 0 if it could claim none. The signal is the same
@@ -26,14 +26,14 @@ export interface Queue {
   readonly sweep?: { readonly everyMs: number; run(): Promise<void> };
 }
 
-/** How often the due times are read. Finds the rows whose notification was lost, such as those of a process that died. */
+/** How often the due times are read. Finds rows whose notification was lost, for instance with a process that died. */
 const POLL_MS = 2_000;
-/** The pause between two rounds of a queue, so that one round works off what comes within a moment. */
+/** The pause between two rounds of a queue, so that one round processes all that arrives within a moment. */
 const GATHER_MS = 200;
 /** The pause after a round that failed, or that could claim none of the due rows. Doubles up to `POLL_MS`. */
 const RETRY_MS = 500;
 
-/** Works off queues beside a worker: when a NOTIFY names them, and when their next row is due. */
+/** Processes queues beside a worker: when a NOTIFY names them, and when their next row is due. */
 export function startQueues(
   deps: { readonly db: Pick<Db, 'query' | 'listen'>; readonly log: Log },
   queues: Readonly<Partial<Record<QueueName, Queue>>>,
@@ -143,7 +143,10 @@ class Line {
     else if (!this.#closed.signal.aborted) this.at.look().catch(() => undefined);
   }
 
-  /** Returns 0 after a failure. Logs the first failure in a row only: an unreachable database is logged elsewhere too. */
+  /**
+   * Returns 0 after a failure. Logs only the first failure in a row, since an unreachable database is logged elsewhere
+   * too.
+   */
   async #attempt(): Promise<number> {
     const { name, queue } = this.at;
     try {

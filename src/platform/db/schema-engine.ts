@@ -19,19 +19,19 @@ interface EngineExports {
   readonly __wbindgen_start: () => void;
 }
 
-/** The engine names a panic here before it traps; the promise it was asked for never settles. */
+/** The engine reports a panic here before it traps. The promise of the call then never settles. */
 declare global {
   var PRISMA_WASM_PANIC_REGISTRY: { set_message(message: string): void } | undefined;
 }
 
-/** What we use of the global; TypeScript has its types only with the browser's. */
+/** The part of the global that is used here. TypeScript has its types only in the library for browsers. */
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: EngineExports } }>;
 };
 
 let loading: Promise<void> | undefined;
 
-/** The package's own entry imports a `.wasm` file, which Node 20 cannot: the same is done here by hand. */
+/** Loads the engine by hand: the package's own entry imports a `.wasm` file, which Node 20 cannot. */
 function loadEngine(): Promise<void> {
   loading ??= (async () => {
     const file = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
@@ -49,7 +49,9 @@ interface Target {
 }
 type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
 
-/** A connection whose scripts run whole: the adapter's own cuts them at each `;`, also inside a string or a function. */
+/**
+ * A connection that runs scripts whole. The adapter itself splits them at each `;`, even inside a string or a function.
+ */
 async function connectWhole(target: Target, onDispose?: () => Promise<void>): Promise<Adapter> {
   const pool = withErrorListener(new pg.Pool({ ...clientConfig(target), max: 2 }));
   markCharColumns(pool);
@@ -95,7 +97,7 @@ function readCharColumns(result: SqlResultSet): SqlResultSet {
   };
 }
 
-/** An empty database of its own, where migrations are played to learn what they add up to. */
+/** Creates an empty shadow database, in which migrations are applied to find the schema that they result in. */
 async function connectToShadow(target: Target): Promise<Adapter> {
   const name = `shadow_${randomUUID()}`;
   const main = await connectWhole(target);
@@ -111,8 +113,8 @@ async function connectToShadow(target: Target): Promise<Adapter> {
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Prisma's schema engine (WebAssembly) over one database, for as long as `work` runs. One at a time in a process:
- * two that run beside each other in the one instance trap.
+ * Prisma's schema engine (WebAssembly) over one database, for as long as `work` runs. Calls take turns: two at the same
+ * time in the process's one instance would trap.
  */
 export function withSchemaEngine<T>(target: Target, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   const turn = last.then(() => useEngine(target, work));

@@ -5,7 +5,7 @@ import { isConnectionLost, isContention, OutcomeUnknown, toDatabaseError } from 
 
 const MAX_TRIES = 3;
 
-/** Raw SQL on whatever can send a query. */
+/** Raw SQL on a pool or a connection. */
 export function sqlOn(target: pg.Pool | pg.ClientBase): Sql {
   return {
     async query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]> {
@@ -20,7 +20,7 @@ export function sqlOn(target: pg.Pool | pg.ClientBase): Sql {
   };
 }
 
-/** One transaction at read committed; a deadlock's or a serialization failure's loser runs again, up to three times. */
+/** Runs one transaction at read committed. Retries up to three times after a deadlock or a serialization failure. */
 export async function runTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -44,7 +44,7 @@ async function attempt<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promis
     broken = await rollBack(client);
     throw error;
   } finally {
-    // A connection that cannot even roll back is destroyed rather than handed to the next caller.
+    // Destroy a connection that cannot even roll back, so that no other caller gets it.
     client.release(broken);
   }
 }

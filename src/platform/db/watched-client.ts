@@ -2,12 +2,12 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
 
-/** A dead Postgres must give an error within 2 s, so connecting may take no longer than this. */
+/** An unreachable Postgres must cause an error within 2 s, so connecting may take no longer than this. */
 export const CONNECT_TIMEOUT_MS = 1_500;
 
 /**
- * How often the connect timeout is checked. Each check comes after a turn of the event loop, so a busy process gets this
- * many turns for a connect, however long they are.
+ * How often the connect timeout is checked. Each check follows a turn of the event loop, so even a busy process gets
+ * this many turns for a connect.
  */
 const LOOKS = 6;
 
@@ -19,7 +19,7 @@ export interface Pulse {
 /** How long the database may be silent before it counts as down. */
 export const ALIVE_MS = 1_500;
 
-/** Messages of Postgres itself. An accepted socket proves nothing: the kernel accepts for a hung server too. */
+/** Messages of Postgres itself. An accepted socket proves nothing, since the kernel accepts for a hung server too. */
 export const SIGNS = [
   'sslconnect',
   'authenticationSASL',

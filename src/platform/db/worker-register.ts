@@ -6,17 +6,17 @@ import { sweepRows } from './sweep-rows.js';
 /** The first key of the workers' advisory locks: "work" in ASCII. The second is the hash of the worker's id. */
 const LOCK_CLASS = 0x776f726b;
 
-/** A worker that holds no lock and is silent for longer than a beat and a half has ended. */
+/** A worker that holds no lock and has been silent for more than a beat and a half has ended. */
 const SILENT_MS = 8_000;
 
-/** Workers whose last beats lie within two beats of one another ended together. */
+/** Workers whose last beats are at most two beats apart ended together. */
 const TOGETHER_MS = 10_000;
 
 export interface WorkerEntry {
   readonly id: string;
-  /** Of the product, then `+` and the build of its workflows. */
+  /** The product's version, then `+` and the build of its workflows. */
   readonly version: string;
-  /** The driver that programs run under, and why they are refused when they are. */
+  /** The driver that runs programs, and the reason when it refuses to run them. */
   readonly sandbox: string;
   /** The state of model endpoints that an API in the same process reports; read at every heartbeat. */
   readonly models: () => readonly object[];
@@ -28,7 +28,7 @@ const RETRY_MS = 1_000;
 
 const SWEEP_EVERY_MS = 3_600_000;
 
-/** True for a row of `worker_seen` whose worker lives: its beat is fresh, and it holds its lock where it has one. */
+/** SQL: true for a row of `worker_seen` whose worker lives. Its beat is fresh, and it holds its lock if it has one. */
 export const WORKER_LIVES = `ended_at IS NULL AND seen_at > now() - interval '15 seconds' AND (NOT locked OR ${lockIsHeld('worker_seen.id')})`;
 
 interface SeenWorker {
@@ -101,7 +101,7 @@ export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log
 }
 
 interface WorkerLock {
-  /** Takes the lock where this process does not hold it; false when it cannot. */
+  /** Takes the lock unless this process holds it; false when it cannot. */
   take(): Promise<boolean>;
   isHeld(): boolean;
   drop(): Promise<void>;
@@ -161,7 +161,7 @@ async function see(
   return row ?? { others: 0, locked: false };
 }
 
-/** SQL that is true while a session holds the lock of the worker with that id. */
+/** SQL: true while a session holds the lock of the worker with that id. */
 function lockIsHeld(id: string): string {
   return `EXISTS (
     SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = ${LOCK_CLASS}
@@ -224,8 +224,8 @@ export async function lastOf(db: Sql, worker: string, { blocks = 0, until }: Str
 }
 
 /**
- * Deletes the rows of workers that ended long ago. A row stays while a call that may be retried names its worker, and so
- * does the row of a worker that ended together with it: without it, that end would look like a crash.
+ * Deletes the rows of workers that ended long ago. Keeps the row of a worker that a retryable call names, and the rows
+ * of workers that ended together with it: without them, that end would look like a crash.
  */
 async function sweepWorkers(db: Sql): Promise<void> {
   await sweepRows(

@@ -9,8 +9,8 @@ const schemaFile = join(packageRoot, 'prisma/schema.prisma');
 export const NO_FILTER = { externalTables: [], externalEnums: [] };
 
 /**
- * Writes `prisma/migrations/NNNN_<name>/migration.sql`: what leads from the migrations so far to the schema.
- * Answers its path, or null when the two agree. `url` names a server on which a shadow database may be made.
+ * Writes `prisma/migrations/NNNN_<name>/migration.sql`, which brings the result of all migrations to the schema.
+ * Returns its path, or null when they agree. `url` names a server on which a shadow database can be created.
  */
 export async function writeMigration(url: string, name: string): Promise<string | null> {
   if (!/^[a-z0-9_]{1,60}$/.test(name)) throw new Error(`invalid migration name "${name}": use a-z, 0-9 and _`);
@@ -46,7 +46,7 @@ export async function diffToSchema(url: string): Promise<string> {
   return stdout && !isEmptyScript(stdout) ? stdout : '';
 }
 
-/** The migrations so far in the form that the schema engine reads. */
+/** All migrations in the form that the schema engine reads. */
 export async function migrationList(): Promise<MigrationList> {
   const migrations = await readMigrations();
   return {

@@ -15,7 +15,7 @@ export interface ChildSpec {
   readonly gid?: number;
 }
 
-/** A server of ours. `exited` settles with a text that says how it ended. */
+/** A server process that this service started. `exited` resolves with a text that says how it ended. */
 export interface Child {
   readonly identity: ProcessIdentity;
   readonly exited: Promise<string>;
@@ -25,8 +25,8 @@ export interface Child {
 const LOG_LIMIT_BYTES = 32 * 1_024 * 1_024;
 
 /**
- * Starts a server in a process group of its own: a Ctrl-C at the terminal goes to all of the foreground group,
- * and Postgres must outlive the worker that still writes to it.
+ * Starts a server in its own process group. A Ctrl-C at the terminal signals the whole foreground group, and Postgres
+ * must outlive the worker that still writes to it.
  */
 export function spawnChild(spec: ChildSpec): Child {
   const log = openLog(spec.logFile);
@@ -57,7 +57,7 @@ export function spawnChild(spec: ChildSpec): Child {
   };
 }
 
-/** A child has the mask of the moment it is made: what a server writes is then its own user's only. */
+/** A child inherits the umask at its start, so only its own user can read what the server writes. */
 function withPrivateFiles<T>(make: () => T): T {
   const before = process.umask(0o077);
   try {
@@ -67,14 +67,17 @@ function withPrivateFiles<T>(make: () => T): T {
   }
 }
 
-/** For a process that exits without stopping its children: it cannot wait any more, but it can still signal. */
+/** Stops a child when this process exits. An exit handler cannot wait, but it can still send a signal. */
 export function endWithProcess(child: ChildProcess): void {
   const ask = () => void child.kill('SIGINT');
   process.once('exit', ask);
   child.once('exit', () => process.off('exit', ask));
 }
 
-/** Asks with `signals` one after the other, `patienceMs` each, until the process is gone. False when it was not there. */
+/**
+ * Sends `signals` one after another, `patienceMs` apart, until the process is gone. Returns false when it did not
+ * exist.
+ */
 export async function endProcess(
   identity: ProcessIdentity,
   signals: readonly NodeJS.Signals[],
@@ -83,7 +86,7 @@ export async function endProcess(
   if (!isAlive(identity)) return false;
   for (const signal of signals) {
     if (!isAlive(identity)) break;
-    // Its children die with it: a process that is stopped answers no other signal, and neither do they.
+    // Kill its children with it: if they are paused (SIGSTOP), they react to no other signal.
     const pids = signal === 'SIGKILL' ? [identity.pid, ...childrenOf(identity.pid)] : [identity.pid];
     for (const pid of pids) send(pid, signal);
     const until = Date.now() + patienceMs;

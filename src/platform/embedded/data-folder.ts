@@ -2,7 +2,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { explainFileError } from './start-error.js';
 
-/** Where everything of one installation lies. */
+/** The paths of one installation's data. */
 export interface DataFolder {
   readonly root: string;
   readonly postgres: string;
@@ -10,7 +10,7 @@ export interface DataFolder {
   readonly temporalFile: string;
   readonly logs: string;
   readonly lock: string;
-  /** Which servers of this folder were started, so that a start after a crash finds the orphans. */
+  /** Which servers of this folder were started, so that a start after a crash finds orphaned ones. */
   readonly processes: string;
 }
 
@@ -27,24 +27,24 @@ export function dataFolder(path: string): DataFolder {
   };
 }
 
-/** The folder as the embedded servers need it; refuses with a sentence when it cannot be. */
+/** Prepares the folder for the embedded servers. Throws an error for people when that is impossible. */
 export async function prepareDataFolder(folder: DataFolder): Promise<void> {
   await makeDataFolder(folder.root);
   try {
     await mkdir(folder.logs, { recursive: true, mode: 0o700 });
-    // As root, Postgres runs as another user, who must pass through; all that lies inside is its owner's only.
+    // As root, Postgres runs as another user, who must be able to enter the folder. All files inside are private.
     if (process.getuid?.() === 0) await chmod(folder.root, 0o711);
   } catch (error) {
     throw explainFileError(error, folder.logs);
   }
 }
 
-/** Makes the folder, its owner's only, and proves that it can be written; refuses with a sentence when not. */
+/** Creates the folder for its owner only, and proves that it is writable. Throws an error for people when not. */
 export async function makeDataFolder(root: string): Promise<void> {
   const probe = join(root, `.probe-${process.pid}`);
   try {
     await mkdir(root, { recursive: true, mode: 0o700 });
-    // A page, since an empty file can still be made on a full disk.
+    // Write a whole page, since an empty file can be created even on a full disk.
     await writeFile(probe, Buffer.alloc(4_096));
   } catch (error) {
     throw explainFileError(error, root);

@@ -11,7 +11,10 @@ export interface FoundServers {
   readonly temporal: { readonly address: string; readonly namespace: string };
 }
 
-/** The servers of an installation that runs: those named by the configuration, else those of its data folder. Starts none. */
+/**
+ * Finds the servers of a running installation: those that the configuration names, else those of its data folder.
+ * Starts none.
+ */
 export async function findServers(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'temporal'>): Promise<FoundServers> {
   const folder = dataFolder(config.dataDir);
   const { postgres, temporal } = livingServers(folder.processes);
@@ -39,7 +42,7 @@ function portOf(server: { readonly port?: number | undefined } | undefined, root
   );
 }
 
-/** Empty when it cannot be read: what has no password has no server either, and that is said in its place. */
+/** Empty when it cannot be read: without a password there is no server either, and the caller reports that. */
 function password(file: string): Promise<string> {
   return readFile(file, 'utf8').then(
     (text) => text.trim(),

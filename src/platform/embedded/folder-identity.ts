@@ -1,14 +1,17 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The folder in which a file lies, however it is named: the same after a move, another for a copy. Empty for none. */
+/**
+ * The identity (device and inode) of the folder of a file: the same after a move, another for a copy. Empty when the
+ * folder does not exist.
+ */
 export function folderOf(file: string): string {
   return idOf(dirname(file));
 }
 
 /**
- * Whether a record in this file is of its folder: a copy of the folder brings along records of processes that serve the
- * original. Older builds recorded no folder; then the process's working folder counts, where the system shows it.
+ * True if a record in this file belongs to its folder. A copied folder contains records of processes that serve the
+ * original. Older builds recorded no folder: then the process's working folder counts, where the system shows it.
  */
 export function isOfFolder(
   file: string,
@@ -21,8 +24,8 @@ export function isOfFolder(
 }
 
 /**
- * Whether a living process has another working folder than this. A Postgres always works in its data folder. False
- * where the system does not show the process's folder.
+ * True if a live process works in another folder than this. A Postgres always works in its data folder. False when the
+ * system does not show the process's folder.
  */
 export function worksElsewhere(folder: string, pid: number): boolean {
   if (process.platform !== 'linux' || !Number.isSafeInteger(pid) || pid <= 0) return false;

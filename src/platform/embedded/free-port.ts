@@ -18,7 +18,7 @@ export async function freePort(): Promise<number> {
   return listenOnce(0);
 }
 
-/** Listens on the port and stops; answers which one it was. */
+/** Listens on the port and stops. Returns the port. */
 function listenOnce(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

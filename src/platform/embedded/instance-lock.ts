@@ -18,8 +18,8 @@ export interface InstanceLock {
 }
 
 /**
- * One instance per data folder: the file names its holder's pid and start time, so a later start takes over the lock of
- * a dead process, and one that was copied with the folder of another instance. A second instance fails with the pid and
+ * One instance per data folder. The lock file has its holder's pid and start time, so a later start takes over the lock
+ * of a dead process, and one that was copied with another instance's folder. A second instance fails with the pid and
  * the address of the first.
  */
 export function acquireLock(file: string, address: string): InstanceLock {
@@ -42,7 +42,7 @@ export function acquireLock(file: string, address: string): InstanceLock {
   }
 }
 
-/** A copy of the folder brings the lock of the original along; one without a folder may be of either. */
+/** False for a lock that was copied with another folder. A lock without a folder may be of either, so it counts. */
 function isHere(file: string, { folder }: Holder): boolean {
   return folder === undefined || folder === folderOf(file);
 }
@@ -51,7 +51,7 @@ function runningMessage(file: string, { pid, address }: Holder): string {
   return `Signalbox already runs on this data folder (pid ${pid}, ${address}): use that one, stop it, or set SERVICE_DATA_DIR to another folder. The lock is ${file}.`;
 }
 
-/** A link appears whole or not at all, so no process reads half a lock. */
+/** A hard link is atomic, so no process reads an incomplete lock. */
 function link(draft: string, file: string): boolean {
   try {
     linkSync(draft, file);
@@ -74,7 +74,7 @@ function parse(text: string | null): Holder | null {
   try {
     return Holder.parse(JSON.parse(text ?? ''));
   } catch {
-    // An unreadable file is not the lock of a live instance: locks appear whole.
+    // An unreadable file is not the lock of a live instance, since locks are created atomically.
     return null;
   }
 }

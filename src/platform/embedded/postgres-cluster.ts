@@ -14,7 +14,7 @@ const run = promisify(execFile);
 /** The major version whose files our binaries read. */
 const MAJOR = '18';
 
-// The order of text is that of its code points and upper case is Unicode's, whatever the machine's locale is.
+// Text sorts by code point and letter case follows Unicode, whatever the machine's locale is.
 const INITDB = [
   '--username=signalbox',
   '--auth=scram-sha-256',
@@ -24,7 +24,7 @@ const INITDB = [
   '--builtin-locale=C.UTF-8',
 ];
 
-/** Creates the cluster if there is none and returns the password of its one user. Replaces a half-made one. */
+/** Creates the cluster if there is none and returns the password of its one user. Replaces an incomplete one. */
 export async function ensureCluster(
   folder: DataFolder,
   {
@@ -54,7 +54,7 @@ export async function ensureCluster(
     endWithProcess(running.child);
     await running;
     await writeFile(folder.postgresPassword, password, { mode: 0o600 });
-    // Only a whole cluster gets the name that later starts look for.
+    // Only a complete cluster gets the name that later starts look for.
     await rename(draft, folder.postgres);
     return password;
   } catch (error) {

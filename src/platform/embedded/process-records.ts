@@ -12,22 +12,22 @@ const Identity = z.object({
   pid: z.number(),
   started: z.string(),
   port: z.number().optional(),
-  /** Of whose data it serves. Absent in records of older builds. */
+  /** The identity of the folder that it serves. Absent in records of older builds. */
   folder: z.string().optional(),
 });
 const Records = z.partialRecord(z.enum(SERVERS), Identity);
 type Records = z.infer<typeof Records>;
 
 /**
- * How each server is asked to end: Postgres by its fast shutdown, then by the immediate one, which recovers from the
- * log at the next start (https://www.postgresql.org/docs/18/server-shutdown.html).
+ * The signals that stop each server. Postgres gets its fast shutdown, then the immediate one, after which the next
+ * start recovers from the log (https://www.postgresql.org/docs/18/server-shutdown.html).
  */
 const END_SIGNALS = {
   postgres: ['SIGINT', 'SIGQUIT', 'SIGKILL'],
   temporal: ['SIGTERM', 'SIGKILL'],
 } as const satisfies Record<ServerName, readonly NodeJS.Signals[]>;
 
-/** Patience for each of the signals. Postgres writes all that is dirty before it goes. */
+/** Time after each signal. Postgres writes all dirty pages before it exits. */
 const END_PATIENCE_MS = { postgres: 20_000, temporal: 10_000 } as const satisfies Record<ServerName, number>;
 
 /** The kernel needs a moment to end a process. */
@@ -38,7 +38,7 @@ export interface RecordedServer extends ProcessIdentity {
   readonly folder?: string | undefined;
 }
 
-/** Records which process serves the folder, right after its start: a later start must be able to find it. */
+/** Records which process serves the folder, right after its start, so that a later start can find it. */
 export function recordServer(file: string, name: ServerName, identity: RecordedServer | null): void {
   const { [name]: _old, ...others } = readRecords(file);
   const records = identity ? { ...others, [name]: { ...identity, folder: folderOf(file) } } : others;
@@ -53,12 +53,12 @@ export async function endServer(folder: DataFolder, name: ServerName, child: Chi
   if (existsSync(folder.root)) recordServer(folder.processes, name, null);
 }
 
-/** Ends a server at once, and what it has started, even when it is stopped. */
+/** Kills a server and its children at once, even when they are paused. */
 export async function killServer(child: Child): Promise<void> {
   await endProcess(child.identity, ['SIGKILL'], KILL_PATIENCE_MS);
 }
 
-/** Ends the servers of this folder that a service which was killed left behind; answers their names. */
+/** Ends the servers of this folder that a killed service left behind. Returns their names. */
 export async function endOrphans(file: string): Promise<readonly ServerName[]> {
   const records = readRecords(file);
   const ended: ServerName[] = [];
@@ -74,20 +74,20 @@ export async function endOrphans(file: string): Promise<readonly ServerName[]> {
   return ended;
 }
 
-/** The record of a server that came along when this folder was copied from another one. */
+/** The record of a live server that serves the folder from which this one was copied; else null. */
 export function copiedRecord(file: string, name: ServerName): RecordedServer | null {
   const { [name]: record } = readRecords(file);
   return record && isAlive(record) && !isOfFolder(file, record) ? record : null;
 }
 
-/** Whether a process lives under the pid of the recorded server, and started at another time. */
+/** True if the recorded server's pid belongs to a process that started at another time. */
 export function isOtherThanRecorded(file: string, name: ServerName, pid: number): boolean {
   const { [name]: record } = readRecords(file);
   const started = startedAt(pid);
   return record?.pid === pid && record.started !== '' && started !== null && started !== record.started;
 }
 
-/** The servers of this folder that live, as they were recorded. */
+/** The records of this folder's live servers. */
 export function livingServers(file: string): Readonly<Partial<Record<ServerName, RecordedServer>>> {
   const records = Object.entries(readRecords(file)).filter(
     ([, identity]) => isAlive(identity) && isOfFolder(file, identity),
@@ -99,7 +99,7 @@ function readRecords(file: string): Records {
   try {
     return Records.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    // Missing on the first start; damaged only by hand, and Postgres has a lock of its own.
+    // Missing on the first start. Only an edit by hand damages it, and Postgres has a lock of its own.
     return {};
   }
 }

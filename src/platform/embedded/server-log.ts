@@ -15,7 +15,7 @@ const PORT_TAKEN = /could not bind|address already in use|can't set frontend por
 
 type Sentence = (failed: FailedStart) => string;
 
-/** What the servers write when they cannot start, and what a person can do about it. */
+/** What servers log when they cannot start, and what a person can do about it. */
 const CAUSES: readonly (readonly [pattern: RegExp, sentence: Sentence])[] = [
   [
     /No space left on device|disk is full|database or disk is full/i,
@@ -42,7 +42,7 @@ const CAUSES: readonly (readonly [pattern: RegExp, sentence: Sentence])[] = [
   ],
 ];
 
-/** A server that did not start, as one sentence: from the lines it wrote, else with the last of them. */
+/** Explains a failed start in one sentence: by the known cause in its log lines, else with the last line. */
 export async function explainStart(failed: FailedStart, error: unknown): Promise<StartError> {
   const text = await readFrom(failed.logFile, failed.logStart);
   if (PORT_TAKEN.test(text)) {

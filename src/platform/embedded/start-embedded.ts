@@ -22,20 +22,23 @@ const STEADY_MS = 60_000;
 export interface EmbeddedOptions {
   readonly config: Pick<Config, 'dataDir' | 'host' | 'port' | 'databaseUrl' | 'temporal'>;
   readonly log: Log;
-  /** Prints a line for the person who waits. */
+  /** Prints a line for the user. */
   readonly progress: (text: string) => void;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborts the start and stops what was started until then. */
+  /** Aborts the start and stops what has been started. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The servers of one machine; those that the configuration names elsewhere are passed through. */
+/** The embedded servers. For those that the configuration names, only their addresses. */
 export interface Embedded {
   readonly databaseUrl: string;
   readonly temporal: { readonly address: string; readonly namespace: string };
-  /** Stops what was started. When it resolves, no process of ours is left, and the folder is free for the next start. */
+  /**
+   * Stops the embedded servers. When it resolves, no process of ours is left, and the folder is free for the next
+   * start.
+   */
   close(): Promise<void>;
-  /** The same at once, for servers that do not end. */
+  /** Kills them at once, for servers that do not stop. */
   kill(): Promise<void>;
 }
 
@@ -49,8 +52,8 @@ const PORT_TRIES = 3;
 const FAIL_PATIENCE_MS = 5_000;
 
 /**
- * Starts Postgres and Temporal in the data folder, as far as the configuration names none. Holds the folder's lock,
- * ends what a killed service left behind, and starts a server that dies again. Throws `StartError`.
+ * Starts Postgres and Temporal in the data folder, unless the configuration names other ones. Holds the folder's lock,
+ * ends servers that a killed service left behind, and restarts a server that dies. Throws `StartError`.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { config, log, progress } = options;
@@ -109,7 +112,7 @@ async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promi
   return { value, kept: superviseServer('temporal', server, () => start(port), log) };
 }
 
-/** Starts on the port that is wanted, or on a free one: should that be taken meanwhile, on another. */
+/** Starts on the wanted port; without one, on a free port, with another try when that is taken meanwhile. */
 async function onFreePort<T>(
   wanted: number,
   start: (port: number) => Promise<T>,
@@ -124,7 +127,9 @@ async function onFreePort<T>(
   }
 }
 
-/** Starts both in parallel. When one fails the start fails at once, and the other is stopped as soon as it is up. */
+/**
+ * Starts both in parallel. When one fails, the start fails at once, and the other is stopped as soon as it has started.
+ */
 async function both<A, B>(
   first: Promise<Part<A>>,
   second: Promise<Part<B>>,
@@ -134,7 +139,7 @@ async function both<A, B>(
     return await untilAborted(Promise.all([first, second]), signal);
   } catch (error) {
     const ends = [first, second].map((part) => part.then(({ kept }) => kept?.close()).catch(() => undefined));
-    // Do not wait for a program that is being built: that takes minutes, and it ends with the process.
+    // Do not wait for the build of a program: it takes minutes, and it ends with the process.
     await settlesWithin(Promise.all(ends), FAIL_PATIENCE_MS);
     throw error;
   }
@@ -147,13 +152,13 @@ interface Server {
 }
 
 interface KeptServer {
-  /** Ends the server and leaves it ended. */
+  /** Stops the server and does not restart it. */
   close(): Promise<void>;
-  /** The same at once, for a server that does not end. */
+  /** Kills the server at once, for one that does not stop. */
   kill(): Promise<void>;
 }
 
-/** Restarts a server on the same port whenever it exits; the wait grows each time that it exits soon. */
+/** Restarts a server on the same port whenever it exits, with a growing delay when it exits soon after its start. */
 function superviseServer(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
   let server: Server = first;
   const closing = new AbortController();
@@ -189,7 +194,7 @@ function superviseServer(name: string, first: Server, restart: () => Promise<Ser
     async close() {
       closing.abort();
       await server.stop();
-      // A restart that was under way when we were asked to close has made a new server.
+      // A restart that was in progress when `close` was called has created a new server.
       await watching;
       await server.stop();
     },

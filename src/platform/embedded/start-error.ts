@@ -1,4 +1,4 @@
-/** A start that failed. The message is one sentence that says what to do; the person sees nothing else. */
+/** A start that failed. The message is one sentence that says what to do; people see nothing else. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

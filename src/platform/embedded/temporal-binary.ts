@@ -28,8 +28,8 @@ export function cacheBinFolder(environment: Acquire['environment']): string {
 }
 
 /**
- * The Temporal command line: in the cache, on PATH, by the SDK's download, by `go install`. (TEMPORAL_ADDRESS, the
- * first place to look, means that nothing is to be started at all.) What is downloaded or built stays in the cache.
+ * Finds the Temporal CLI: in the cache, on PATH, by the SDK's download, by `go install`. Downloads and builds stay in
+ * the cache. (With TEMPORAL_ADDRESS, which takes precedence, no server is started.)
  */
 export async function findTemporal(acquire: Acquire): Promise<string> {
   const ready = [acquire.binFolder, ...(acquire.environment.PATH ?? '').split(delimiter)]
@@ -68,8 +68,8 @@ function isExecutable(file: string): boolean {
 }
 
 /**
- * The SDK's own download of the command line. The SDK can only start what it downloads, so a server is started in
- * memory and ended at once; the program that it left in the draft folder then moves into the cache.
+ * Downloads the CLI by the SDK. The SDK can only start what it downloads, so an in-memory server is started and ended
+ * at once; then the program moves from the draft folder into the cache.
  */
 export async function downloadTemporal({ version, binFolder, progress }: Acquire): Promise<string> {
   await mkdir(binFolder, { recursive: true });
@@ -88,7 +88,7 @@ export async function downloadTemporal({ version, binFolder, progress }: Acquire
 }
 
 async function startOnce(downloadDir: string, version: string): Promise<void> {
-  // Only here: loading the test environment costs a third of a second that other starts need not pay.
+  // Import on demand: loading the test environment takes a third of a second, which other starts need not spend.
   const { TestWorkflowEnvironment } = await import('@temporalio/testing');
   const starting = TestWorkflowEnvironment.createLocal({
     server: { executable: { type: 'cached-download', downloadDir, version: `v${version}` }, ip: '127.0.0.1' },
@@ -97,7 +97,7 @@ async function startOnce(downloadDir: string, version: string): Promise<void> {
   await (await within(starting, PATIENCE_MS, late)).teardown();
 }
 
-/** Builds the command line from source into the cache folder, when this machine has Go. */
+/** Builds the CLI from source into the cache folder, if this machine has Go. */
 export async function goInstallTemporal({ version, binFolder, environment, progress }: Acquire): Promise<string> {
   await mkdir(binFolder, { recursive: true });
   const draft = await mkdtemp(join(binFolder, '.build-'));
@@ -109,7 +109,7 @@ export async function goInstallTemporal({ version, binFolder, environment, progr
   );
   try {
     await runGo(['install', `${MODULE}@v${version}`], { ...environment, GOBIN: draft });
-    // Renamed when whole, so that another start never finds half a program.
+    // Rename the complete program, so that another start never finds an incomplete one.
     await rename(join(draft, 'temporal'), join(binFolder, 'temporal'));
     return join(binFolder, 'temporal');
   } finally {

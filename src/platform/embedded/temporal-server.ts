@@ -15,7 +15,7 @@ export interface TemporalServer {
   readonly child: Child;
   readonly address: string;
   stop(): Promise<void>;
-  /** Ends it at once. */
+  /** Kills it at once. */
   kill(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ function serverArguments({ settings, folder, port }: TemporalStart): string[] {
   ];
 }
 
-/** Ready is when the namespace can be described: before that a worker's first poll would fail. */
+/** Waits until the namespace can be described: before that, a worker's first poll would fail. */
 async function waitUntilReady(address: string, { settings, signal }: TemporalStart, child: Child): Promise<void> {
   const until = Date.now() + READY_TIMEOUT_MS;
   const connection = DrainedConnection.open({ address });

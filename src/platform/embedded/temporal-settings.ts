@@ -23,7 +23,7 @@ const TemporalSettings = z.strictObject({
 });
 export type TemporalSettings = z.infer<typeof TemporalSettings>;
 
-/** Reads `temporal-dev.yaml`; a mistake in it is a `StartError` that names the field. */
+/** Reads `temporal-dev.yaml`. A mistake in it is a `StartError` that names the field. */
 export async function readTemporalSettings(file = join(packageRoot, 'temporal-dev.yaml')): Promise<TemporalSettings> {
   try {
     const parsed = TemporalSettings.safeParse(parse(await readFile(file, 'utf8')));

@@ -4,7 +4,7 @@ import type { Config } from '../config/index.js';
 import type { NetRequest } from './contract.js';
 import { NetError } from './net-error.js';
 
-/** Where clouds answer machines, beside the link-local range: Alibaba, Oracle, Azure, AWS and Google over IPv6. */
+/** Metadata services of clouds outside the link-local range: Alibaba, Oracle, Azure, and AWS and Google over IPv6. */
 const METADATA = new Set(['100.100.100.200', '192.0.0.192', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254']);
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
@@ -15,7 +15,7 @@ export type AllowHosts = Config['allowHosts'];
 
 const MAX_LENGTH = 8_192;
 
-/** Always this machine (RFC 6761), so no resolver needs to be asked. */
+/** Always this machine (RFC 6761), so it is checked without a DNS lookup. */
 const LOCALHOST = /(^|\.)localhost\.?$/;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
@@ -35,7 +35,9 @@ export function checkUrl(text: string, allow: AllowHosts, { httpsOnly = false }:
   return url;
 }
 
-/** Throws when the literal address of this URL may not be connected to: a private one needs its host opened. */
+/**
+ * Throws when the literal address of this URL is refused. A private one is allowed when the operator opened its host.
+ */
 export function refuseAddress(url: URL, address: string, allow: AllowHosts): void {
   if (!isRefused(url, address, allow)) return;
   throw new NetError(
@@ -46,13 +48,13 @@ export function refuseAddress(url: URL, address: string, allow: AllowHosts): voi
   );
 }
 
-/** Whether the address may not be connected to for that URL. */
+/** True if a connection to this address is refused for that URL. */
 export function isRefused(url: URL, address: string, allow: AllowHosts): boolean {
   const range = rangeOf(address);
   return range === 'metadata' || (range === 'private' && !isOpened(url, allow));
 }
 
-/** The refusal of a name, the same whether it does not resolve or resolves to an address that is shut. */
+/** The refusal of a host name. The same whether the name does not resolve or resolves to a refused address. */
 export function noPublicAddress(url: URL): NetError {
   return new NetError(
     'unresolved',
@@ -64,7 +66,7 @@ function howToOpen(url: URL): string {
   return `the operator can open it with SERVICE_ALLOW_HOSTS=${url.hostname}:${portOf(url)}`;
 }
 
-/** The host as the system takes it: without the brackets of a literal. */
+/** The host without the brackets of an IPv6 literal, as the system expects it. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
@@ -77,12 +79,12 @@ function isOpened(url: URL, allow: AllowHosts): boolean {
   return allow.some(({ host, port }) => host === url.hostname && (port === null || port === portOf(url)));
 }
 
-/** `metadata` stays shut whatever the operator opens: it hands out the credentials of the machine itself. */
+/** `metadata` is always refused, since it hands out the machine's own credentials. */
 type AddressRange = 'public' | 'private' | 'metadata';
 
-/** The range of a literal address, by the registries of RFC 6890. What is not plainly public counts as private. */
+/** The range of a literal address, by the registries of RFC 6890. Anything not clearly public counts as private. */
 function rangeOf(address: string): AddressRange {
-  // A zone (`fe80::1%eth0`) only says by which interface.
+  // A zone (`fe80::1%eth0`) only names the interface.
   const literal = address.replace(/%.*$/, '');
   return ipaddr.isValid(literal) ? rangeOfParsed(ipaddr.parse(literal)) : 'private';
 }
@@ -95,7 +97,7 @@ function rangeOfParsed(address: ipaddr.IPv4 | ipaddr.IPv6): AddressRange {
   return address.range() === 'unicast' && address.match(GLOBAL_UNICAST) ? 'public' : 'private';
 }
 
-/** The IPv4 address that the system connects to in truth: mapped (RFC 4291), or by a NAT64 (RFC 6052). */
+/** The IPv4 address that the system really connects to: mapped (RFC 4291), or behind NAT64 (RFC 6052). */
 function innerAddress(address: ipaddr.IPv6): ipaddr.IPv4 | null {
   if (address.isIPv4MappedAddress()) return address.toIPv4Address();
   return address.match(NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : null;

@@ -8,7 +8,7 @@ import type { NetFault, NetTarget } from './contract.js';
 import { isUnresolved, toNetError } from './failure.js';
 import { NetError, toFault } from './net-error.js';
 
-/** All addresses of a name, as the system finds them. */
+/** All addresses of a name, as the system resolves it. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 const CONNECT_MS = 10_000;
@@ -16,8 +16,8 @@ const CONNECT_MS = 10_000;
 export const systemResolve: Resolve = (name) => lookup(name, { all: true, verbatim: true });
 
 /**
- * Connects to the very addresses that were checked: a name is resolved once, here, so it cannot be public when it is
- * looked at and private when it is connected to. One bad address among several refuses the name.
+ * Connects only to the addresses that were checked. A name is resolved once, here, so it cannot be public when it is
+ * checked and private when it is connected to. One refused address among several refuses the name.
  */
 export function guardedConnector(
   url: URL,
@@ -76,7 +76,7 @@ interface Guard {
   readonly resolve: Resolve;
 }
 
-/** One TCP connection to a named host: resolved once, every address checked, and connected to those very ones. */
+/** Opens one TCP connection to a host: resolves it once, checks every address, and connects only to those. */
 export async function connect(
   { allow, resolve }: Guard,
   { host, port, isOperators = false, signal }: NetTarget,

@@ -1,44 +1,44 @@
 import type { Socket } from 'node:net';
 
-/** One request to an address that a user gave. */
+/** One request to a URL from a user. */
 export interface NetRequest {
-  /** `http` or `https`, without user or password in it. */
+  /** `http` or `https`, without user or password. */
   readonly url: string;
   /** Default GET. */
   readonly method?: string;
-  /** A redirect to another origin takes only those along that say what is sent and wanted, never a credential. */
+  /** A redirect to another origin keeps only headers that describe the content, never a credential. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Refuses `http`, but for hosts that the operator opened with SERVICE_ALLOW_HOSTS. */
+  /** Refuses `http`, except for hosts that the operator opened with SERVICE_ALLOW_HOSTS. */
   readonly httpsOnly?: boolean;
-  /** How many redirects are followed, default 5 (of a stream none). With 0 a redirect is an answer like any other. */
+  /** Maximum number of redirects to follow, default 5 (0 for a stream). With 0, a redirect is a normal answer. */
   readonly redirects?: number;
-  /** For the whole of it, all redirects included; default 30 s. */
+  /** For the whole request, including redirects; default 30 s. */
   readonly timeoutMs?: number;
-  /** Of the answer's body, unpacked; default 5 MiB. A function is asked once its headers are there. */
+  /** Limit of the answer's body, decompressed; default 5 MiB. A function is called with the answer's headers. */
   readonly maxBytes?: number | ((headers: Headers) => number);
-  /** The address that every hop stays at or below, query aside: a redirect that leaves it is refused. */
+  /** The URL that every hop must stay at or below, ignoring the query. A redirect that leaves it is refused. */
   readonly within?: string;
   readonly signal?: AbortSignal;
 }
 
-/** Whatever status the other side gave: 4xx and 5xx are answers too. */
+/** An answer of any status, 4xx and 5xx included. */
 export interface NetAnswer {
   readonly kind: 'answer';
   readonly status: number;
   readonly headers: Headers;
-  /** Unpacked. */
+  /** Decompressed. */
   readonly body: Uint8Array;
-  /** Where it came from, after the redirects. */
+  /** The final URL, after redirects. */
   readonly url: string;
 }
 
-/** An answer whose body is read as it comes. */
+/** An answer whose body is read as it arrives. */
 export interface NetStream {
   readonly kind: 'stream';
   readonly status: number;
   readonly headers: Headers;
-  /** Unpacked. It fails with a fault's sentence; cancelling it ends the connection. */
+  /** Decompressed. It fails with a fault's sentence; cancelling it ends the connection. */
   readonly body: ReadableStream<Uint8Array>;
 }
 
@@ -58,9 +58,9 @@ export type NetFaultKind =
 export interface NetFault {
   readonly kind: 'fault';
   readonly fault: NetFaultKind;
-  /** A sentence for the person who gave the address. It names the host and never the path or the query. */
+  /** A sentence for the person who gave the URL. It names the host and never the path or the query. */
   readonly message: string;
-  /** True when the other side may have had the request, so that it may have acted on it. */
+  /** True when the other side may have received the request and acted on it. */
   readonly sent: boolean;
 }
 
@@ -68,27 +68,34 @@ export interface NetFault {
 export interface NetTarget {
   readonly host: string;
   readonly port: number;
-  /** The operator named this host in a client's configuration: it may be private, but for what stays shut to all. */
+  /**
+   * The operator named this host in a client's configuration, so it may be private, but not one that is always refused.
+   */
   readonly isOperators?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The one HTTP client for addresses that users give. It connects to public addresses only: each literal and each
- * address that a name resolves to is checked when it connects, at each redirect again.
+ * The one HTTP client for URLs from users. It connects to public addresses only: each literal address, and each address
+ * that a name resolves to, is checked at the connection, and again at each redirect.
  */
 export interface Net {
-  /** Never throws: what went wrong is the result. */
+  /** Never throws: a failure is a NetFault. */
   request(request: NetRequest): Promise<NetAnswer | NetFault>;
-  /** A TCP connection under the same rules: it connects only to the checked addresses. Never throws. */
+  /** Opens a TCP connection under the same rules. Never throws. */
   connect(target: NetTarget): Promise<{ readonly kind: 'connected'; readonly socket: Socket } | NetFault>;
-  /** As `request`, for an answer that may not end: `timeoutMs` is for its head, `signal` for all of it; `redirects` is 0 without it. */
+  /**
+   * Like `request`, for an answer that may not end. `timeoutMs` limits the time to its headers, `signal` stops all of
+   * it; `redirects` defaults to 0.
+   */
   open(request: NetRequest): Promise<NetStream | NetFault>;
-  /** The checked addresses of a URL's host, for a program that makes its own connection to exactly these. Never throws. */
+  /**
+   * Resolves and checks the addresses of a URL's host, for a program that must connect to exactly these. Never throws.
+   */
   resolve(
     url: string,
     options?: Pick<NetRequest, 'httpsOnly'>,
   ): Promise<{ readonly kind: 'resolved'; readonly url: URL; readonly addresses: readonly string[] } | NetFault>;
-  /** What is wrong with a URL, as far as it shows without a request: form, scheme, range of a literal address. Null: nothing. */
+  /** Checks a URL without a request: form, scheme, range of a literal address. Null when nothing is wrong. */
   check(url: string, options?: Pick<NetRequest, 'httpsOnly'>): NetFault | null;
 }

@@ -58,12 +58,12 @@ async function resolveChecked(guard: Guard, text: string, options: Pick<NetReque
   }
 }
 
-/** Everything within one time. */
+/** The time limit covers the whole request. */
 function withDeadline(guard: Guard, request: NetRequest): Promise<NetAnswer | NetFault> {
   return inTime(request, 'did not answer in full', (bounds) => follow(guard, request, bounds));
 }
 
-/** The head of the answer within that time; its body lives on until it is cancelled or the caller's signal. */
+/** The time limit covers the headers. The body lives until it is cancelled or the caller's signal aborts. */
 function openInTime(guard: Guard, request: NetRequest): Promise<NetStream | NetFault> {
   const { maxBytes = MAX_BYTES } = request;
   return inTime(request, 'did not answer', ({ signal, track }) => {
@@ -79,7 +79,7 @@ interface Bounds {
   readonly track: { sent: boolean };
 }
 
-/** An error that follows the timeout is reported as the timeout. */
+/** Runs the work within the request's time limit. An error after the limit is reported as a timeout. */
 async function inTime<T>(
   request: NetRequest,
   late: string,

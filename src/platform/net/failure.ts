@@ -2,7 +2,7 @@ import { errorMessage } from '../../shared/refusal.js';
 import type { NetFaultKind } from './contract.js';
 import { NetError } from './net-error.js';
 
-/** What the system and undici say, by the code of the error; the first row that fits counts. */
+/** Faults by error code of the system and of undici; the first matching row counts. */
 const FAILURES: readonly (readonly [RegExp, NetFaultKind, (host: string) => string])[] = [
   [/^UND_ERR_CONNECT_TIMEOUT$|^ETIMEDOUT$/, 'unreachable', (host) => `${host} does not answer in time`],
   [/^UND_ERR_HEADERS_OVERFLOW$/, 'too-large', (host) => `${host} answers with headers of over 16 KiB`],
@@ -13,12 +13,14 @@ const FAILURES: readonly (readonly [RegExp, NetFaultKind, (host: string) => stri
   ],
 ];
 
-/** Whether the code is of a name that was not resolved. */
+/** True for the code of a name that was not resolved. */
 export function isUnresolved(code: string): boolean {
   return /^(ENOTFOUND|EAI_\w+|ENODATA)$/.test(code);
 }
 
-/** Anything thrown at a hop, as a fault with a sentence; `connected` says whether the other side may have had it. */
+/**
+ * Converts any error of a hop to a fault with a sentence. `connected`: the other side may have received the request.
+ */
 export function toNetError(error: unknown, { host, connected }: { host: string; connected: boolean }): NetError {
   if (error instanceof NetError) return error;
   const code = codeOf(error);
@@ -33,6 +35,6 @@ export function toNetError(error: unknown, { host, connected }: { host: string; 
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   if ('code' in error && typeof error.code === 'string') return error.code;
-  // A name with several addresses: the failure of each.
+  // An AggregateError has one error for each address of a name.
   return error instanceof AggregateError ? codeOf(error.errors[0]) : '';
 }

@@ -4,7 +4,7 @@ export type HeaderMap = Readonly<Record<string, string>>;
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** They say how this connection works, so the client alone writes them. */
+/** Headers about the connection itself: only the client sets them. */
 const OURS = new Set([
   ...['host', 'content-length', 'accept-encoding', 'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'expect'],
@@ -12,7 +12,7 @@ const OURS = new Set([
 /** Headers that may be sent to another origin: they describe the content and cannot carry a credential. */
 const NEUTRAL = new Set(['accept', 'accept-language', 'content-type', 'content-language', 'user-agent']);
 
-/** The headers in lower case. The error for an invalid value does not repeat it. */
+/** Checks the headers and returns them in lower case. The error for an invalid value does not repeat it. */
 export function checkHeaders(headers: HeaderMap): HeaderMap {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {

@@ -5,7 +5,7 @@ import type { Message } from './redirect.js';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** What a request sends at its first hop. Throws NetError. */
+/** The message of the first hop. Throws NetError. */
 export function messageOf(request: NetRequest, agent: string): Message {
   const headers = { 'user-agent': agent, ...checkHeaders(request.headers ?? {}) };
   const method = (request.method ?? 'GET').toUpperCase();

@@ -1,6 +1,6 @@
 import type { NetFault, NetFaultKind } from './contract.js';
 
-/** A fault on its way up to `request`, which makes it the result. */
+/** A fault as an error within this folder: `request` converts it to a result. */
 export class NetError extends Error {
   override readonly name = 'NetError';
 

@@ -16,14 +16,17 @@ interface BodyRules {
   readonly host: string;
 }
 
-/** The whole body, unpacked. */
+/** The whole body, decompressed. */
 export async function readBody(stream: Readable, rules: BodyRules): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   for await (const chunk of unpack(stream, rules)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** The body as it comes, unpacked. Bytes are counted as they come in and again as they come out, so no bomb is ever held. */
+/**
+ * The body as it arrives, decompressed. Counts the bytes before and after decompression, so a zip bomb is never held in
+ * memory.
+ */
 export function unpack(stream: Readable, { encoding, maxBytes, host }: BodyRules): Readable {
   const decoder = DECODERS[encoding?.trim().toLowerCase() || 'identity'];
   if (decoder === undefined)
@@ -38,7 +41,7 @@ export function unpack(stream: Readable, { encoding, maxBytes, host }: BodyRules
     }
   };
   const unpacked = new PassThrough();
-  // Errors on the way reach the reader of the stream.
+  // An error anywhere in the pipeline destroys `unpacked`, so its reader gets it.
   pipeline(stream, count, decoder(), count, unpacked, () => undefined);
   return unpacked;
 }

@@ -1,7 +1,7 @@
 import { bodilessHeaders, type HeaderMap, neutralHeaders } from './headers.js';
 import { NetError } from './net-error.js';
 
-/** What goes out at one hop. */
+/** What one hop sends. */
 export interface Message {
   readonly method: string;
   readonly headers: HeaderMap;
@@ -16,8 +16,8 @@ export function locationOf(status: number, headers: Headers): string | null {
 }
 
 /**
- * The next hop, as the fetch standard has it: 303, and a POST under 301 and 302, become a GET. To another origin no
- * credential goes along; a body that would is refused, since it may hold one.
+ * The next hop, as in the fetch standard: 303, and a POST under 301 or 302, become a GET. To another origin,
+ * credentials are left out, and a request with a body is refused, since the body may contain one.
  */
 export function nextHop(from: URL, message: Message, { status, location }: { status: number; location: string }) {
   if (!URL.canParse(location, from.href))

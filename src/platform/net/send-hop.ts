@@ -13,7 +13,7 @@ export interface HopRules {
   readonly resolve: Resolve;
   readonly maxBytes: NonNullable<NetRequest['maxBytes']>;
   readonly signal: AbortSignal;
-  /** False: a redirect's body is of no interest. */
+  /** False when the body of a redirect is not needed. */
   readonly readsRedirects: boolean;
   readonly onConnected: () => void;
 }
@@ -29,7 +29,7 @@ const MAX_HEADER_BYTES = 16_384;
 export interface OpenHop {
   readonly status: number;
   readonly headers: Headers;
-  /** Packed, as it comes. */
+  /** Compressed, as it arrives. */
   readonly body: Readable;
   readonly hasBody: boolean;
   /** Ends the connection; idempotent. */
@@ -37,8 +37,8 @@ export interface OpenHop {
 }
 
 /**
- * One request to one origin, over a new connection: the peer may close a reused one at any moment, and then it is unknown
- * whether a POST arrived. The caller ends the connection. Throws NetError.
+ * Sends one request to one origin over a new connection. The peer may close a reused connection at any moment, and then
+ * it is unknown whether a POST arrived. The caller ends the connection. Throws NetError.
  */
 export async function openHop(
   url: URL,
@@ -53,7 +53,7 @@ export async function openHop(
   const client = new Client(url.origin, {
     connect: guardedConnector(url, { ...rules, onConnected }),
     maxHeaderSize: MAX_HEADER_BYTES,
-    // The deadline of the whole holds, by the signal.
+    // The signal enforces the deadline of the whole request.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -70,7 +70,7 @@ export async function openHop(
     const headers = toHeaders(answer.headers);
     const isEmpty =
       message.method === 'HEAD' || status === 204 || status === 304 || headers.get('content-length') === '0';
-    // Ending it early is not an error.
+    // Ending the body early is not an error.
     body.on('error', () => undefined);
     return { status, headers, body, hasBody: !isEmpty, end };
   } catch (error) {
@@ -79,7 +79,7 @@ export async function openHop(
   }
 }
 
-/** One request and its whole answer. Throws NetError. */
+/** Sends one request and reads its whole answer. Throws NetError. */
 export async function sendHop(url: URL, message: Message, rules: HopRules): Promise<HopAnswer> {
   const { status, headers, body: packed, hasBody, end } = await openHop(url, message, rules);
   try {

@@ -1,6 +1,6 @@
 import { NetError } from './net-error.js';
 
-/** Throws unless an address is at or below a base, on the same origin; `what` begins the sentence. */
+/** Throws unless the URL is at or below the base, on the same origin. `what` begins the sentence. */
 export function requireWithin(url: URL, base: string, what: string): void {
   const root = new URL(base);
   const folder = root.pathname.endsWith('/') ? root.pathname : `${root.pathname}/`;
@@ -10,7 +10,7 @@ export function requireWithin(url: URL, base: string, what: string): void {
   throw new NetError('redirect', `${what} leaves ${root.host} as it was given, for ${where}: it is not followed`, true);
 }
 
-/** True for a path with a `..` that the other side may see once it has decoded it, however often that is. */
+/** True if a part of the path is `..` after any number of percent-decodings, which the other side may apply. */
 export function climbs(path: string): boolean {
   let text = path;
   for (let round = 0; round < 8; round += 1) {

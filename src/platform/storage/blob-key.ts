@@ -20,7 +20,7 @@ export function isSha(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
 }
 
-/** `ab/<sha>`: 256 folders, so that none grows too big to list. Throws for a text that is not a SHA-256 in hex. */
+/** `ab/<sha>`: 256 folders, so that none gets too large to list. Throws for a text that is not a SHA-256 in hex. */
 export function blobKey(sha: string): string {
   if (!isSha(sha)) throw new Refusal('malformed', 'a blob is named by its SHA-256: 64 hex digits');
   return `${sha.slice(0, 2)}/${sha}`;

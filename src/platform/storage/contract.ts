@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
-/** Bytes by content. A blob's key is its SHA-256 in hex; equal bytes are stored once. */
+/** Stores bytes by their content. A blob's key is its SHA-256 in hex; equal bytes are stored once. */
 export interface BlobStore {
-  /** Stores the bytes and answers their SHA-256. */
+  /** Stores the bytes and returns their SHA-256. */
   put(bytes: Uint8Array): Promise<string>;
   /** The key that a file's bytes have, or would have. */
   shaOf(file: string): Promise<string>;

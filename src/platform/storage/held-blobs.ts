@@ -102,7 +102,7 @@ export async function freeBlobs({ db, blobs }: BlobDeps, shas: readonly string[]
   for (const sha of shas) {
     if (signal?.aborted) return;
     await db.transaction(async (sql) => {
-      // A process that stores the same bytes waits for this lock. The next statement sees earlier holds.
+      // The lock blocks processes that store the same bytes. The next statement sees holds from before.
       await sql.query(`SELECT pg_advisory_xact_lock(hashtext('blob'), hashtext($1))`, [sha]);
       const [row] = await sql.query<{ named: boolean }>(`SELECT ${isNamed('$1')} AS named`, [sha]);
       if (!row?.named) await blobs.delete(sha);

@@ -27,7 +27,8 @@ const APPLY_PUSH = 'applyPush';
 const PING_TIMEOUT_MS = 2_000;
 
 /**
- * The Temporal port. What was done already counts as done; a Temporal that does not answer is a Refusal `unavailable`.
+ * The interface to Temporal. An action that was done already succeeds; when Temporal does not answer, it throws a
+ * Refusal `unavailable`.
  */
 export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsOptions): Workflows {
   const client = new Client({ connection, namespace });

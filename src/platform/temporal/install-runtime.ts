@@ -16,7 +16,7 @@ export function installRuntime(log: Log): void {
 function toLogger(log: Log): Logger {
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: LogMetadata) =>
     log[level](readable(meta), message);
-  // The SDK's information is about its own life cycle, which we log ourselves.
+  // The SDK's own INFO messages are about its life cycle, which the service logs itself.
   const levels = { TRACE: at('debug'), DEBUG: at('debug'), INFO: at('debug'), WARN: at('warn'), ERROR: at('error') };
   return {
     log: (level, message, meta) => levels[level](message, meta),

@@ -1,7 +1,7 @@
 import type { SlotRule } from './slot-line.js';
 
 const MOST = 100;
-/** This many activities are accepted however busy the process is. */
+/** This many activities are accepted, however busy the process is. */
 const ALWAYS = 4;
 const FIRST_PACE = 8;
 /** Delay of the event loop below which the process has enough CPU; from `STARVED_MS` on it has too little. */
@@ -14,9 +14,9 @@ export interface ActivityRule extends SlotRule {
 }
 
 /**
- * How many activities a worker accepts. Most wait for models and need no CPU meanwhile, so the rate of new ones starves
- * a process rather than their number. The rate doubles while the event loop keeps up, and falls to one a look, or none,
- * when it is late. Active ones continue, with heartbeats in time.
+ * How many activities a worker accepts. Most of them wait for models and need no CPU, so a process is starved by the
+ * rate of new ones and not by their number. The rate doubles while the event loop keeps up. It falls to one per look,
+ * or none, when the event loop is late. Active ones continue, with heartbeats in time.
  */
 export function activityRule(): ActivityRule {
   let pace = FIRST_PACE;
