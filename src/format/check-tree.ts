@@ -19,8 +19,8 @@ import { Reader } from './parse/read-once.js';
 import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
 
 /**
- * Reads a whole tree and reports every fault of it at once, sorted by path, line and column; compiles it when there
- * is not an error. Never throws. `library` is the account's library, whose own faults are not reported for this tree.
+ * Reads a whole tree and reports all of its faults, sorted by path, line and column. Compiles it when there is no
+ * error. Never throws. `library` is the account's library; its own faults are not reported here.
  */
 export function checkTree(
   tree: readonly SourceFile[],
@@ -29,7 +29,7 @@ export function checkTree(
 ): Checked {
   const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
-  // Beyond the limits nothing is read.
+  // A tree over the limits is not read.
   if (issues.some(({ code }) => code === 'tree/too-large'))
     return { workspace: null, issues: issues.sort(inOrder), urls: [] };
   reader.next();
@@ -47,7 +47,7 @@ export function checkTree(
 
 const reader = new Reader();
 
-/** Files that are not read may hold any bytes. */
+/** Files of kind `other` may have any bytes. */
 function readTreeFile(file: SourceFile, issues: Issue[]): ReadFile[] {
   const place = placeOf(file.path);
   if (place.kind === 'other') return [];

@@ -14,15 +14,17 @@ import { type FlowText, readFlowText } from './read-flow-text.js';
 export interface TreeToCheck {
   readonly files: readonly SourceFile[];
   readonly context: CheckContext;
-  /** The key of a library that was loaded before; empty for none. */
+  /** The key of a library that is already loaded; empty for none. */
   readonly library: string;
 }
 
-/** How many libraries stay loaded. Both sides count the same uses, so they evict the same ones. */
+/**
+ * How many libraries stay loaded. The caller and the worker thread count the same uses, so they evict the same ones.
+ */
 export const MAX_LIBRARIES = 3;
 const libraries = new Lru<string, ParsedLibrary>(MAX_LIBRARIES);
 
-/** Work on long user text, which runs off the event loop: input and output are plain data. */
+/** Work on long text of users, which runs off the event loop. Input and output are plain data. */
 export const JOBS = {
   check: ({ files, context, library }: TreeToCheck): Checked => checkTree(files, context, loadedLibrary(library)),
   'load-library': ({ key, files }: SharedFiles): true => {

@@ -9,7 +9,7 @@ import { type ReadFile, readFile } from './parse/read-file.js';
 import { decodeSource } from './parse/source.js';
 import { catalogOf, LIBRARY } from './resolve/catalog.js';
 
-/** The account's library, read: once for all the trees that are checked against it. Paths begin with `library/`. */
+/** The account's library, read once for all trees that are checked against it. Paths begin with `library/`. */
 export interface ParsedLibrary {
   readonly files: readonly SourceFile[];
   readonly read: readonly ReadFile[];
@@ -32,18 +32,18 @@ export function parseLibrary(files: readonly SourceFile[]): ParsedLibrary {
 export interface LibraryEntry {
   readonly path: string;
   readonly name: string;
-  /** A document's; of others the name. */
+  /** The title of a document; the name of other files. */
   readonly title: string;
   readonly description: string;
 }
 
 export interface CheckedLibrary {
-  /** Paths are those of the library: `tools/x.md`. */
+  /** With the library's own paths: `tools/x.md`. */
   readonly issues: readonly Issue[];
   readonly entries: readonly LibraryEntry[];
 }
 
-/** Reports every fault of the library alone, as a deploy does of a tree. Never throws. */
+/** Reports all faults of the library alone, as a deploy does for a tree. Never throws. */
 export function checkLibrary(files: readonly SourceFile[]): CheckedLibrary {
   const issues = checkPaths(files, libraryPlaceOf).filter(
     (issue) => !isScript(issue.path) || issue.severity === 'error',

@@ -1,6 +1,6 @@
 /**
- * The typed workspace: what a tree of files means once it is read and found sound. Everything here is
- * plain JSON, since plans are stored and outlive the code that made them: fields are only ever added.
+ * The typed workspace: the content of a tree without errors. Everything here is plain JSON, since plans are stored and
+ * outlive the code that made them. So fields are only ever added.
  */
 import type { Json, JsonObject } from '../shared/json.js';
 import type { Assertion } from './assertions/assertion.js';
@@ -33,11 +33,11 @@ export type Piece =
 export type Text = readonly Piece[];
 
 export interface RetryPlan {
-  /** Attempts in all. */
+  /** Maximum number of attempts, the first one included. */
   readonly max: number;
   readonly waitMs: number;
   readonly backoff: number;
-  /** Empty means on any failure. */
+  /** Empty means any failure. */
   readonly on: readonly ('timeout' | 'tool' | 'model')[];
 }
 
@@ -87,7 +87,7 @@ export interface StepPlan {
   readonly maxRounds?: number;
   readonly retry?: RetryPlan;
   readonly budgetUsd?: number;
-  /** Bounds the doer's active time; in a step that parks, see `gate` and `wait`. */
+  /** Limits the doer's active time. In a step that parks, see `gate` and `wait`. */
   readonly timeoutMs?: number;
   /** `stop`, `continue`, or the id of an earlier step. */
   readonly onFail: string;
@@ -105,7 +105,7 @@ export interface GroupPlan {
   readonly title: string;
   readonly when?: string;
   readonly join: 'all' | 'any';
-  /** Goes before each branch's instruction. */
+  /** Placed before each branch's instruction. */
   readonly preface: Text;
   readonly branches: readonly StepPlan[];
 }
@@ -115,7 +115,7 @@ export type PlanNode = StepPlan | GroupPlan;
 interface ToolBase {
   readonly name: string;
   readonly description: string;
-  /** Where it was found: the file's path in the tree. */
+  /** The file's path in the tree. */
   readonly path: string;
   /** Names in `${…}` placeholders. */
   readonly secrets: readonly string[];
@@ -147,7 +147,7 @@ export interface HttpToolPlan extends ToolBase {
 
 export interface McpToolPlan extends ToolBase {
   readonly transport: 'mcp';
-  /** How a remote server is spoken to; both ways are tried when it is not said. */
+  /** The transport of a remote server; when left out, both are tried. */
   readonly via?: 'http' | 'sse';
   readonly url?: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -171,19 +171,19 @@ export interface AgentPlan {
   readonly description: string;
   readonly path: string;
   readonly prompt: Text;
-  /** Built-in tools that are on: `Read Write Edit Glob Grep Bash run_agent ask_human save_to_storage`. */
+  /** Built-in tools that are enabled: `Read Write Edit Glob Grep Bash run_agent ask_human save_to_storage`. */
   readonly builtins: readonly string[];
   readonly tools: readonly ToolPlan[];
   /** As granted in the file, `tool.operation` included. */
   readonly grants: readonly string[];
-  /** Tools and operations that are off; plans of older releases have none. */
+  /** Disabled tools and operations; missing in plans of older releases. */
   readonly disallowed?: readonly string[];
   readonly skills: readonly SkillPlan[];
   readonly model?: string;
   readonly secrets: readonly string[];
   /** Paths of knowledge files pinned into the prompt. */
   readonly knowledge: readonly string[];
-  /** The folder it may write, `memory/<x>/`; null is read-only. */
+  /** The folder that the agent may write, `memory/<x>/`; null for read-only. */
   readonly memory: string | null;
   readonly agents: readonly string[];
   readonly approve: readonly string[];
@@ -193,7 +193,7 @@ export interface AgentPlan {
   readonly network: readonly string[];
   readonly runtime: JsonObject;
   readonly config: JsonObject;
-  /** The blob of agents/<name>/script.yaml, what the scripted provider says. */
+  /** The blob of agents/<name>/script.yaml, which the scripted provider plays. */
   readonly script?: { readonly path: string; readonly sha: string };
 }
 
@@ -287,7 +287,7 @@ export interface FlowSummary {
   readonly schedule: { readonly cron: string; readonly timezone?: string } | null;
 }
 
-/** A sound tree, as far as readers and runs need it. */
+/** A tree without errors, as readers and runs need it. */
 export interface Workspace {
   readonly description: string;
   readonly timezone: string | null;
@@ -302,15 +302,15 @@ export interface Workspace {
   readonly plans: Readonly<Record<string, Plan>>;
 }
 
-/** The outcome of reading a tree: any error in `issues` means `workspace` is null. */
+/** The outcome of reading a tree. With an error in `issues`, `workspace` is null. */
 export interface Checked {
   readonly workspace: Workspace | null;
   readonly issues: readonly Issue[];
-  /** Addresses that the service itself will ask: whether they may be asked depends on the install. */
+  /** URLs that the service itself will call. Whether it may depends on the installation. */
   readonly urls: readonly UrlPlace[];
 }
 
-/** An address in a file of the tree, with the code of an issue about it. */
+/** A URL in a file of the tree, with the code for an issue about it. */
 export interface UrlPlace extends Pick<Issue, 'path' | 'line' | 'column' | 'code'> {
   readonly url: string;
 }
@@ -321,9 +321,9 @@ export interface CheckContext {
   readonly livePaths: readonly string[];
   /** Names of secrets in reach; null when unknown, which disables `ref/secret`. */
   readonly secrets: readonly string[] | null;
-  /** Hosts that the operator opened: secrets may go there over plain http. */
+  /** Hosts that the operator opened: secrets may be sent there over plain http. */
   readonly openHosts?: readonly { readonly host: string; readonly port: number | null }[];
-  /** Whether a model name resolves, and has a price; null silences `ref/model`. */
+  /** Whether a model name resolves, and has a price; null disables `ref/model`. */
   readonly models: {
     readonly aliases: readonly string[];
     readonly providers: readonly string[];

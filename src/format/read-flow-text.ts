@@ -1,25 +1,25 @@
 import { contentOf, groupsOf, instructionOf, mapFlow } from './edit/flow-map.js';
 
-/** A step as its file says it, for those who edit it. */
+/** A step as written in its file, for editors. */
 export interface FlowTextStep {
   readonly n: number;
   /** 1-based line of its heading. */
   readonly line: number;
-  /** The options as they are written behind their colons. */
+  /** The options as written after their colons. */
   readonly options: Readonly<Record<string, string>>;
   /** The instruction, byte for byte. */
   readonly instruction: string;
-  /** The schema or form blocks, as they are written. */
+  /** The schema or form blocks, as written. */
   readonly schemas: readonly string[];
 }
 
 export interface FlowText {
   readonly steps: readonly FlowTextStep[];
-  /** The numbers of the steps, those that run in parallel together. */
+  /** The numbers of the steps, grouped when they run in parallel. */
   readonly groups: readonly (readonly number[])[];
 }
 
-/** What a flow's file says of its steps; null when it cannot be read. */
+/** The steps as written in a flow's file; null when it cannot be read. */
 export function readFlowText(raw: string): FlowText | null {
   const text = raw.replace(/^\uFEFF/, '');
   const map = mapFlow(text);

@@ -23,7 +23,7 @@ export interface VocabularyKind {
   readonly keys: readonly VocabularyKey[];
 }
 
-/** Every kind of document with the keys of its frontmatter, made of the tables that the reader reads by. */
+/** Every kind of document with its frontmatter keys, generated from the tables that the reader uses. */
 export const VOCABULARY: readonly VocabularyKind[] = [
   { kind: 'workspace', folder: '', file: 'AGENTS.md', keys: keysOf(WORKSPACE_KEYS) },
   { kind: 'agent', folder: 'agents/', file: '<name>.md', keys: keysOf(AGENT_KEYS) },

@@ -1,4 +1,4 @@
-/** The closed set: what a line of `### Expect` may test. A line that is none of these is a statement for the judge. */
+/** All types of `### Expect`. A line without one of these types is a statement for the judge. */
 export const ASSERTION_TYPES = [
   'contains',
   'icontains',
@@ -18,9 +18,9 @@ export type AssertionType = (typeof ASSERTION_TYPES)[number];
 
 export interface Assertion {
   readonly type: AssertionType;
-  /** `not-…` was written: it holds when the type's own test does not. */
+  /** True for `not-…`: it holds when the type's own test does not. */
   readonly not: boolean;
-  /** The step that is looked at, from `step(<id>):`; the run's end without it. */
+  /** The tested step, from `step(<id>):`; without it, the end of the run. */
   readonly step?: string;
   /** `type(arg)`: the judge's model. */
   readonly arg?: string;

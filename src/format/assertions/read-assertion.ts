@@ -5,7 +5,7 @@ import { parseMoney } from '../values/money.js';
 import { compilePattern } from '../values/pattern.js';
 import { ASSERTION_TYPES, type Assertion, type AssertionResult, type AssertionType } from './assertion.js';
 
-/** `data` and the other fields are in reach inside `step(id):`, rule 8's roots elsewhere. */
+/** The roots inside `step(id):`. Elsewhere the roots of rule 8 apply. */
 const STEP_ROOTS = ['result', 'data', 'event', 'decision', 'status', 'cost', 'latency'];
 
 const RUN_ROOTS = ['input', 'steps', 'trigger', 'run'];
@@ -38,7 +38,7 @@ const STEP_ID = /^[a-z_][a-z0-9_]*(\/[a-z_][a-z0-9_]*)*$/;
 
 const TYPED = /^(not-)?([a-z][a-z-]*)(?:\(([^()]*)\))?(?::(?=\s|$)\s*|$)/;
 
-/** One word and a colon: probably meant as a type when it is nearly one. */
+/** One word and a colon: probably meant as a type if it is close to one. */
 const TYPE_LIKE = /^(not[-_ ])?([A-Za-z][A-Za-z_-]*)\s*(?:\([^()]*\))?\s*(?::|$)/;
 
 const TAKES_ARGUMENT: readonly AssertionType[] = ['judge'];
@@ -75,7 +75,7 @@ function readTyped(text: string, step: string | undefined): AssertionResult {
   return { ok: true, assertion };
 }
 
-/** Free text goes to the judge, with a warning when its first word is nearly a type. */
+/** Free text goes to the judge, with a warning when its first word is close to a type. */
 function statement(text: string, step: string | undefined): AssertionResult {
   if (text === '') return { ok: false, message: 'an assertion is missing' };
   const assertion: Assertion = { type: 'judge', not: false, value: text, ...(step ? { step } : {}) };

@@ -6,8 +6,8 @@ import type { Json } from '../../shared/json.js';
 import { charge } from './meter.js';
 
 /**
- * JSON to CEL, whole, so that an object's own `constructor` key cannot be taken for its class. Numbers are doubles;
- * integers beyond 2^53 are ints, so that two of them are compared by all their digits.
+ * Converts JSON to CEL maps, so that an object's own key `constructor` is not mistaken for its class. Numbers are
+ * doubles. Integers beyond 2^53 are ints, so that comparisons use all their digits.
  */
 export function fromJson(value: Json): CelInput {
   charge(1);
@@ -22,7 +22,10 @@ function fromNumber(value: number): number | bigint {
   return isLarge ? BigInt(String(value)) : value;
 }
 
-/** CEL to plain JSON: ints become numbers (or stay, where a number would not hold them), timestamps RFC 3339, durations seconds like `90s`, bytes base64. */
+/**
+ * Converts CEL to plain JSON. Ints become numbers, unless a number cannot hold them; timestamps become RFC 3339 texts,
+ * durations seconds like `90s`, bytes base64.
+ */
 export function toPlain(value: CelValue): Json {
   charge(1);
   if (typeof value === 'bigint') return exactInteger(value);
@@ -38,7 +41,7 @@ export function toPlain(value: CelValue): Json {
   throw new Error('the result has no JSON form');
 }
 
-/** How much there is to look at when two values are compared. */
+/** Charges for a deep comparison of a value, by its size. */
 export function chargeDeep(value: CelValue): void {
   charge(1);
   if (typeof value === 'string') charge(value.length / 64);

@@ -1,10 +1,10 @@
-/** A spelling of another language, and what it is in CEL. `write` ends the sentence. */
+/** A spelling of another language, and how to write it in CEL. `write` ends the sentence. */
 interface Foreign {
   readonly pattern: RegExp;
   readonly write: string;
 }
 
-/** In the order in which they are looked for; strings of the source are blanked before. */
+/** In the order of the search. Strings in the source are blanked first. */
 const SPELLINGS: readonly Foreign[] = [
   { pattern: /\{\{|\}\}/, write: 'write the path without braces, like `input.order`' },
   { pattern: /\$\{/, write: 'write the path without `${…}`, like `input.order`' },
@@ -29,7 +29,7 @@ const SPELLINGS: readonly Foreign[] = [
   { pattern: /\*\*|\^/, write: 'CEL has no powers: write a product' },
 ];
 
-/** Of source that cannot be parsed: what of it is another language's, and its place; null when nothing is known. */
+/** The first spelling of another language in source that does not parse, with its offset; null when none is known. */
 export function foreignSpelling(source: string): { readonly message: string; readonly offset: number } | null {
   const bare = withoutStrings(source);
   for (const { pattern, write } of SPELLINGS) {
@@ -39,7 +39,7 @@ export function foreignSpelling(source: string): { readonly message: string; rea
   return null;
 }
 
-/** Text is blanked, so that places stay. */
+/** Blanks texts, so that offsets stay the same. */
 function withoutStrings(source: string): string {
   return source.replace(/"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, (text) => {
     return text.length < 3 ? text : `${text[0]}${'_'.repeat(text.length - 2)}${text[0]}`;

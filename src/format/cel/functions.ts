@@ -19,7 +19,7 @@ import { pathFunctions } from './paths.js';
 const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
 const LIST = listType(DYN);
 
-/** The arrays behind the lists that `map` and `filter` are collecting. */
+/** The arrays behind the lists that `map` and `filter` build. */
 const collecting = new WeakMap<object, CelValue[]>();
 
 const loopFunctions = [
@@ -40,7 +40,7 @@ const loopFunctions = [
   }),
 ];
 
-/** JSON has no ints, so `input.amount + 1` meets a double and an int; and `%` is wanted on both. */
+/** JSON has no ints, so `input.amount + 1` mixes a double and an int. `%` is also needed for doubles. */
 const mixedArithmetic = (
   [
     ['_+_', (l, r) => l + r],
@@ -60,7 +60,7 @@ function toDouble(value: bigint): number {
   throw new Error(`${value} is too large to be reckoned with exactly here: string(…) makes a text of it`);
 }
 
-/** An int and a double by their values: the library would round the int first. */
+/** Compares an int and a double by value: the library would round the int first. */
 const mixedOrder = (
   [
     ['_<_', (l, r) => l < r],
@@ -81,7 +81,7 @@ const bounded = [
   celFunc('matches', [STRING, STRING], BOOL, (subject, pattern) => matches(subject, pattern)),
 ];
 
-/** A pattern is RE2: no backtracking, so its cost is its size times the subject's length. */
+/** Patterns are RE2, which does not backtrack. So the cost is the pattern's size times the subject's length. */
 function matches(subject: string, source: string): boolean {
   const pattern = compilePattern(source);
   charge(1 + pattern.size / 10 + (pattern.size * subject.length) / 100);
@@ -90,7 +90,7 @@ function matches(subject: string, source: string): boolean {
 
 const DEEP = new Set(['_==_', '_!=_', '@in']);
 
-/** Every standard function, charged by the size of what it is given. */
+/** Wraps a standard function so that it is charged by the size of its arguments. */
 function metered(func: CelFunc): CelFunc {
   const spend = DEEP.has(func.name) ? chargeDeep : func.name === 'size' ? chargeCounting : chargeShallow;
   const calendar = func.name.startsWith('get') ? 200 : 0;
@@ -109,7 +109,7 @@ function metered(func: CelFunc): CelFunc {
   });
 }
 
-/** A string's size is counted in code points, one by one. */
+/** `size` counts the code points of a string one by one. */
 function chargeCounting(value: CelValue): void {
   charge(typeof value === 'string' ? value.length / 8 : 1);
 }

@@ -13,14 +13,14 @@ export interface CelScope {
   readonly hasField?: (path: readonly string[]) => boolean;
 }
 
-/** JavaScript's way to count: in CEL it is a field of that name, and missing in nearly every run. */
+/** `.length` is JavaScript. In CEL it is a field of that name, which nearly no run has. */
 const NO_LENGTH =
   'there is no `.length` in CEL: write `size(input.items)`, or declare the field in the schema, or write `input["length"]`';
 
 /**
- * Whether `source` is CEL that uses no other root variables than `roots`. `steps` are the ids it names
- * as `steps.<id>`; `hasField` says whether the schemas of the data declare a path; `mayBeBoolean` is false when it gives neither true nor false whatever the data are; `offset` counts
- * UTF-16 code units into the source.
+ * Checks that `source` is CEL and uses only the root variables in `roots`. `steps` are the ids that it names as
+ * `steps.<id>`. `hasField` tells whether the schemas of the data declare a path. `mayBeBoolean` is false when the
+ * result cannot be true or false for any data. `offset` counts UTF-16 code units in the source.
  */
 export function checkCel(
   source: string,
@@ -29,7 +29,10 @@ export function checkCel(
   | {
       ok: true;
       steps: readonly string[];
-      /** Texts that may be the id of a step, as in `'<id>' in steps` and where `steps` is used without one, with their places. */
+      /**
+       * Texts that may be the id of a step, with their offsets: in `'<id>' in steps`, and where `steps` is used without
+       * an id.
+       */
       stepTexts: ReadonlyMap<string, number>;
       mayBeBoolean: boolean;
     }
@@ -47,8 +50,8 @@ export function checkCel(
 }
 
 /**
- * `source` with other ids for the steps that it names as `steps.<id>`, `steps["<id>"]` or `"<id>" in steps`. An id that is spelled in another
- * way (an escape, brackets around `steps`) is left as it is, and so is what cannot be compiled.
+ * Replaces the ids of steps in `steps.<id>`, `steps["<id>"]` and `"<id>" in steps`. Leaves unchanged ids that are
+ * written in another way (with an escape, or brackets around `steps`), and source that does not compile.
  */
 export function renameSteps(source: string, ids: ReadonlyMap<string, string>): string {
   const program = compile(source);
@@ -62,7 +65,7 @@ export function renameSteps(source: string, ids: ReadonlyMap<string, string>): s
   return renamed.sort((a, b) => b.place - a.place).reduce(renameAt, source);
 }
 
-/** What stands between the place of a use and its id; the group is the quote around the id. */
+/** The text between the offset of a use and its id. The group is the quote around the id. */
 const BEFORE_ID = /\.?\s*steps\s*(?:\.\s*|\[\s*(["']))/y;
 const BEFORE_MEMBER = /(["'])/y;
 
@@ -82,8 +85,8 @@ function renameAt(source: string, { place, from, to, before: named }: Renaming):
 }
 
 /**
- * Evaluates `source` over plain JSON, within a budget of work. JSON numbers are doubles and mix with ints;
- * `has()` is false for any missing part; any other use of a missing path fails and names the path.
+ * Evaluates `source` over plain JSON, within a budget of work. JSON numbers are doubles and mix with ints. `has()` is
+ * false for any missing part; any other use of a missing path fails and names the path.
  */
 export function evaluateCel(
   source: string,

@@ -2,28 +2,31 @@ import type { parse } from '@bufbuild/cel';
 
 export type Expr = ReturnType<typeof parse>['expr'];
 
-/** What lowering saw: checks are made from it. */
+/** What lowering found. The checks use it. */
 export interface Seen {
   /** Names that no loop binds. */
   readonly roots: Map<string, bigint>;
   readonly functions: Map<string, bigint>;
-  /** The steps that are named, each with the uses of `steps` that name it. */
+  /** The ids of named steps, each with the uses of `steps` that name it. */
   readonly steps: Map<string, bigint[]>;
-  /** The step ids of `'<id>' in steps`, each with its texts. */
+  /** The step ids of `'<id>' in steps`, each with its uses. */
   readonly members: Map<string, bigint[]>;
-  /** Other texts, each with the first place. */
+  /** Other texts, each with its first place. */
   readonly texts: Map<string, bigint>;
   /** The texts that are compared with data, by the ids of their nodes. They are in `texts` only if they occur elsewhere too. */
   readonly compared: Set<bigint>;
   /** Whether `steps` is used without the name of a step, so that a text may be one. */
   usesAllSteps: boolean;
-  /** What means something else in another language, as sentences: a deploy refuses it, and old plans are run as they are. */
+  /**
+   * Code that means something else in another language, as sentences. A deploy refuses it; plans of older builds still
+   * run.
+   */
   readonly foreign: Map<string, bigint>;
-  /** Each `.length`, which is JavaScript's way to count unless the data have a field of that name. */
+  /** Each `.length`. It is a mistake from JavaScript unless the data have a field of that name. */
   readonly lengths: { readonly id: bigint; readonly path: DataPath | null }[];
 }
 
-/** Names from a root on; `[]` means any item of a list. */
+/** Names from a root; `[]` means any item of a list. */
 export type DataPath = readonly string[];
 
 export class ExpressionError extends Error {
@@ -45,9 +48,9 @@ interface Scope {
 }
 
 /**
- * Rewrites a parsed expression so that our functions do what the evaluator does differently: paths
- * (`@get`, `@path` and their `has` twins name what is missing), loops (`@tick` bounds them, `@append`
- * collects in place of a chain of concatenations). User code cannot write these names.
+ * Rewrites a parsed expression to call functions of ours where they differ from the evaluator's. Paths: `@get`, `@path`
+ * and their `has` twins, whose errors name the missing part. Loops: `@tick` limits them, and `@append` collects instead
+ * of a chain of concatenations. User code cannot write these names.
  */
 export function lower(expr: Expr, seen: Seen): Expr {
   return lowerIn(expr, { bound: new Map(), seen, depth: 0 });
@@ -84,7 +87,7 @@ const COMPARISONS: ReadonlySet<string> = new Set(['_==_', '_!=_', '@in']);
 
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches']);
 
-/** A string with `{{…}}` is compared as it is written, so it equals nothing. */
+/** A string with `{{…}}` is compared literally, so it equals nothing. */
 function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { seen }: Scope): Expr {
   const isNew = kind.case === 'stringValue' && !seen.texts.has(kind.value) && !seen.compared.has(expr.id);
   if (isNew) seen.texts.set(kind.value, expr.id);
@@ -94,7 +97,7 @@ function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { s
   return expr;
 }
 
-/** In CEL it is a field of that name: whether there is one, the caller knows. */
+/** `.length` is a field in CEL. The caller knows whether the data have it. */
 function noteLength(expr: Expr, scope: Scope): void {
   const kind = expr.exprKind;
   if (kind.case !== 'selectExpr' || kind.value.field !== 'length' || kind.value.testOnly) return;
@@ -103,7 +106,7 @@ function noteLength(expr: Expr, scope: Scope): void {
   scope.seen.lengths.push({ id: expr.id, path: dataPath(expr, scope) });
 }
 
-/** Null for what is not a plain path: a key that is computed, a call. */
+/** Null for anything but a plain path: a computed key, a call. */
 function dataPath(expr: Expr, scope: Scope): DataPath | null {
   const { exprKind: kind } = expr;
   if (kind.case === 'identExpr') {
@@ -207,7 +210,7 @@ function lowerLoop(expr: Expr, loop: ValueOf<'comprehensionExpr'>, scope: Scope)
   });
 }
 
-/** `@result + [x]` becomes `@append(@result, x)`, also as a branch of a filter's conditional. */
+/** Replaces `@result + [x]` by `@append(@result, x)`, also in a branch of a filter's conditional. */
 function appending(step: Expr): Expr {
   if (step.exprKind.case !== 'callExpr') return step;
   const { function: name, args } = step.exprKind.value;
@@ -219,7 +222,9 @@ function appending(step: Expr): Expr {
   return call(step.id, name, [first, appending(second), ...args.slice(2)]);
 }
 
-/** A chain of `.name` and `[index]` as one call over its root, so that a missing part can be named in full. */
+/**
+ * Turns a chain of `.name` and `[index]` into one call on its root, so that an error can name the whole missing path.
+ */
 function lowerPath(expr: Expr, scope: Scope, has: boolean): Expr {
   noteLength(expr, scope);
   const parts: Expr[] = [];

@@ -1,6 +1,6 @@
 import type { Json } from '../../shared/json.js';
 
-/** What one evaluation may spend: about a unit a call, a loop turn, a node of data or 64 characters. */
+/** The budget of one evaluation: about one unit for a call, a loop turn, a node of data or 64 characters. */
 const BUDGET = 500_000;
 
 export interface Meter {
@@ -8,7 +8,10 @@ export interface Meter {
   readonly bindings: Readonly<Record<string, Json>>;
 }
 
-/** An evaluation is synchronous, so the running one is enough; functions have no other way to reach it. */
+/**
+ * The meter of the current evaluation. A module variable is enough, since evaluation is synchronous and functions get
+ * no context.
+ */
 let running: Meter | undefined;
 
 export function withMeter<T>(bindings: Readonly<Record<string, Json>>, work: (meter: Meter) => T): T {

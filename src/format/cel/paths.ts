@@ -34,7 +34,10 @@ const TYPES: Readonly<Record<string, CelType>> = {
 
 export const isTypeName = (name: string) => Object.hasOwn(TYPES, name);
 
-/** Paths over the roots walk plain JSON and convert only what they lead to; `has` twins answer whether they lead anywhere. */
+/**
+ * Paths from the roots walk plain JSON and convert only the value at their end. The `has` twins return whether it
+ * exists.
+ */
 export const pathFunctions = [
   celFunc('@get', [STRING, LIST], DYN, (name, parts): CelInput => {
     const root = binding(name);
@@ -51,14 +54,17 @@ export const pathFunctions = [
   celFunc('@has_path', [DYN, STRING, LIST], BOOL, (root, _name, parts) => leads<CelValue>(root, parts, celPart)),
 ];
 
-/** `trigger.headers['X-GitHub-Event']` as senders write it: their names are kept in lower case with `_`. */
+/**
+ * Converts a header's name as senders write it (`trigger.headers['X-GitHub-Event']`) to the stored form: lower case,
+ * `_`.
+ */
 function asHeader(root: string, parts: CelList): CelList {
   const [first, second, ...rest] = parts;
   if (root !== 'trigger' || first !== 'headers' || typeof second !== 'string') return parts;
   return celList([first, second.toLowerCase().replaceAll('-', '_'), ...rest]);
 }
 
-/** `'x-github-event' in trigger.headers`. */
+/** Adds the names with hyphens, for `'x-github-event' in trigger.headers`. */
 function withHyphens(value: Json): Json {
   if (!isRecord(value)) return value;
   const named = Object.entries(value).map(([name, entry]) => [name.replaceAll('_', '-'), entry]);
@@ -106,13 +112,13 @@ function isKey(key: CelValue): key is string | bigint | number | boolean {
   return ['string', 'bigint', 'number', 'boolean'].includes(typeof key);
 }
 
-/** An index may be an int or, as JSON has no ints, a whole double; anything else leads nowhere. */
+/** An index may be an int or a whole double, since JSON has no ints. Anything else finds nothing. */
 function indexOf(key: CelValue): number {
   const index = isCelUint(key) ? Number(key.value) : typeof key === 'bigint' ? Number(key) : key;
   return typeof index === 'number' && Number.isInteger(index) ? index : -1;
 }
 
-/** Names the whole path, and the first part of it that is not there. */
+/** Names the whole path, and its first missing part. */
 function missing(name: string, parts: CelList, depth: number): string {
   const keys = [...parts];
   const pathTo = (count: number) => keys.slice(0, count).reduce<string>((path, key) => path + partText(key), name);

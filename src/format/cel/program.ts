@@ -21,16 +21,16 @@ interface Broken {
 
 export interface Program {
   readonly ok: true;
-  /** Names that no loop binds, and where they are first used. */
+  /** Names that no loop binds, each with its first offset. */
   readonly roots: ReadonlyMap<string, number>;
-  /** The steps that are named, each with the places of the `steps` before it. */
+  /** The ids of named steps, each with the offsets of `steps` before it. */
   readonly steps: ReadonlyMap<string, readonly number[]>;
-  /** The step ids of `'<id>' in steps`, each with the places of its texts. */
+  /** The step ids of `'<id>' in steps`, each with the offsets of its texts. */
   readonly members: ReadonlyMap<string, readonly number[]>;
   /** Texts that may be the id of a step: those of `members`, and all that are not compared with data where `steps` is used without one. With their places. */
   readonly stepTexts: ReadonlyMap<string, number>;
   readonly mayBeBoolean: boolean;
-  /** The first thing that a deploy refuses though it can be evaluated. */
+  /** The first construct that a deploy refuses although it can be evaluated. */
   readonly foreign: Broken | null;
   /** Each `.length`, which a deploy refuses unless the data have a field of that name. */
   readonly lengths: readonly { readonly path: DataPath | null; readonly offset: number }[];
@@ -55,7 +55,7 @@ function compileFresh(source: string): Program | Broken {
   }
 }
 
-/** Text that is not CEL may be another language; then the parser's message helps little. */
+/** Source that does not parse may be another language. Then a hint helps more than the parser's message. */
 function foreign(source: string): Broken | null {
   const found = foreignSpelling(source);
   return found && broken(found.message, found.offset);
@@ -111,7 +111,9 @@ function unknownFunction(name: string): string {
   return `the operator \`${name.replaceAll('_', ' ').trim()}\` is not supported`;
 }
 
-/** The parser's errors carry a place; it recurses, so that a deep source may also end its stack. */
+/**
+ * Converts a parser's error, which has a place. The parser is recursive, so a deep source may also exhaust the stack.
+ */
 function parseFailure(error: unknown): Broken {
   if (error instanceof RangeError) return broken('the expression is nested too deep', 0);
   const place = isRecord(error) ? error.location : undefined;
@@ -127,11 +129,11 @@ function broken(message: string, offset: number): Broken {
   return { ok: false, message, offset };
 }
 
-/** False when an expression, as it was parsed, gives something else than true or false whatever the data are. */
+/** False when the parsed expression cannot result in true or false for any data. */
 function mayBeBoolean({ exprKind: kind }: Expr): boolean {
   if (kind.case === 'constExpr') return kind.value.constantKind.case === 'boolValue';
   if (kind.case === 'listExpr' || kind.case === 'structExpr') return false;
-  // What collects begins with a list and gives it: `map` and `filter`.
+  // `map` and `filter` start with a list and result in one.
   if (kind.case === 'comprehensionExpr') return kind.value.accuInit?.exprKind.case !== 'listExpr';
   if (kind.case !== 'callExpr') return true;
   const { function: name, args } = kind.value;

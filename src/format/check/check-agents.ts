@@ -6,7 +6,7 @@ import { checkOperation } from './check-operation.js';
 import type { Report } from './report.js';
 import { BUILTIN_NAMES, grantableNames, grantedNames, grantsAreClear, toolOf } from './tool-names.js';
 
-/** Tools of Claude Code that we do not have: an agent that turns them off says nothing wrong. */
+/** Tools of Claude Code that do not exist here. An agent may disallow them. */
 const FOREIGN_TOOLS: ReadonlySet<string> = new Set([
   'Agent',
   'AskUserQuestion',
@@ -21,7 +21,7 @@ const FOREIGN_TOOLS: ReadonlySet<string> = new Set([
   'WebSearch',
 ]);
 
-/** What an agent's file names: tools, servers, skills, documents, other agents. */
+/** Checks the names in an agent's file: tools, servers, skills, documents, other agents. */
 export function checkAgents(catalog: Catalog, report: Report): void {
   for (const agent of catalog.agents.values()) {
     checkTools(catalog, agent, report);

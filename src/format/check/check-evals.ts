@@ -7,7 +7,7 @@ import { checkAgent } from './check-agents.js';
 import type { Report } from './report.js';
 import { allToolNames, toolOf } from './tool-names.js';
 
-/** What an eval's file names: its target, the target's steps, tools. */
+/** Checks the names in an eval's file: its target, the target's steps, tools. */
 export function checkEvals(catalog: Catalog, report: Report): void {
   const tools = allToolNames(catalog);
   for (const file of catalog.read) {

@@ -6,7 +6,7 @@ import { checkOperation } from './check-operation.js';
 import type { Report } from './report.js';
 import { grantedNames, grantsAreClear, toolOf } from './tool-names.js';
 
-/** What a flow's steps name: agents, subflows, tools. */
+/** Checks the names in a flow's steps: agents, subflows, tools. */
 export function checkFlows(catalog: Catalog, report: Report): void {
   for (const flow of catalog.flows.values()) {
     for (const step of stepsOf(flow.model.nodes)) {
@@ -44,7 +44,7 @@ function checkSubflow(catalog: Catalog, { flow, step }: StepOf, report: Report):
   report(flow, ref.offset, { code: 'ref/subflow', message: `There is no flow \`${ref.name}\`.`, hint });
 }
 
-/** A flow that reaches itself over subflows would never end: each edge into a flow that is still open is reported. */
+/** Reports each edge that closes a cycle of subflows, since such a flow would never end. */
 function checkCycles(catalog: Catalog, report: Report): void {
   const state = new Map<string, 'open' | 'done'>();
   for (const root of catalog.flows.keys()) {

@@ -13,7 +13,7 @@ interface Links {
   readonly report: Report;
 }
 
-/** Every `[[…]]` of every text that reaches a model. */
+/** Checks every `[[…]]` in all texts that reach a model. */
 export function checkLinks(catalog: Catalog, livePaths: readonly string[], report: Report): void {
   const links: Links = { catalog, tree: pathIndex(catalog.paths), live: pathIndex(livePaths), report };
   for (const file of catalog.read) {
@@ -72,7 +72,7 @@ function checkLink(links: Links, file: ReadFile, { target, heading, agent, offse
   }
 }
 
-/** The document that is nearly spelled so, or that has this name in another folder. */
+/** A suggestion: a document of nearly this name, or of this name in another folder. */
 function nearDocument({ catalog }: Links, target: string): string | undefined {
   const plain = target.replace(/\.md$/, '').replace(/\/+$/, '');
   const known = [...catalog.documents.keys()].map((path) => path.replace(LIBRARY, '').replace(/\.md$/, ''));

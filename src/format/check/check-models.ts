@@ -6,7 +6,7 @@ import type { Ref } from '../parse/reader.js';
 import type { Catalog } from '../resolve/catalog.js';
 import type { Report } from './report.js';
 
-/** `ref/model`: a model is named that neither the workspace nor the operator knows. */
+/** `ref/model`: reports models that neither the workspace nor the operator configures. */
 export function checkModels(catalog: Catalog, models: CheckContext['models'], report: Report): void {
   if (models === null || models.any || catalog.defaults?.model.keys.misspelt('models')) return;
   const own = catalog.defaults?.model.keys.values.models ?? {};
@@ -21,7 +21,7 @@ export function checkModels(catalog: Catalog, models: CheckContext['models'], re
     report(file, offset, { code: 'ref/model', severity: 'warning', message, hint: () => didYouMean(name, known) });
   };
   if (catalog.defaults) {
-    // An alias that names an alias of its own workspace would lead nowhere.
+    // An alias must name a model or an operator's alias: an alias of its own workspace would not resolve.
     const offset = catalog.defaults.model.keys.at('models');
     for (const name of new Set(Object.values(own).flat())) check(catalog.defaults, { name, offset }, models.aliases);
   }

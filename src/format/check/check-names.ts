@@ -5,7 +5,7 @@ import type { Report } from './report.js';
 
 const NAMED = new Set(['agent', 'flow', 'eval', 'tool', 'skill']);
 
-/** The name that a path gives, and the one that the file says of itself. */
+/** Compares the name of the path with the name in the file. */
 export function checkNames(files: readonly ReadFile[], report: Report): void {
   for (const file of files) {
     const { kind, name } = file.place;
@@ -13,7 +13,7 @@ export function checkNames(files: readonly ReadFile[], report: Report): void {
     if (!isName(name)) {
       const message = `\`${name}\` is not a valid name: names are words of a–z and 0–9 with single hyphens, 64 characters at most.`;
       const folded = foldName(name);
-      // The open format has skills of any name loaded, with a word about it.
+      // The open format loads a skill of any name, so this is only a warning.
       const severity = kind === 'skill' ? ({ severity: 'warning' } as const) : {};
       const hint = folded ? { hint: `Call it \`${folded}\`.` } : {};
       report(file, 0, { code: `${kind}/bad-name`, message, ...severity, ...hint });
@@ -30,7 +30,7 @@ export function checkNames(files: readonly ReadFile[], report: Report): void {
   }
 }
 
-/** A skill's is checked where it is read, by the lenient rules of its format. */
+/** The name in the file. A skill's is checked by its reader, by the lenient rules of its format. */
 function saidName(model: FileModel): Ref | undefined {
   const named = model.kind === 'agent' || model.kind === 'flow' || model.kind === 'eval' || model.kind === 'tool';
   return named ? model.keys.values.name : undefined;

@@ -6,7 +6,7 @@ import type { Report } from './report.js';
 import { toolOf } from './tool-names.js';
 import { operationFault } from './tool-operations.js';
 
-/** `ref/tool`: `tool.operation` names an operation that the tool's document, where it is a file, does not have. */
+/** `ref/tool`: reports a `tool.operation` that the tool's document, if it is a file, does not have. */
 export function checkOperation(
   { catalog, agent }: { readonly catalog: Catalog; readonly agent: string },
   { file, ref }: { readonly file: ReadFile; readonly ref: Ref },

@@ -3,7 +3,7 @@ import { checkPath, foldPath } from '../parse/check-path.js';
 import { isProtectedPath, type Place, placeOf } from '../parse/place.js';
 
 const MAX_FILE_BYTES = 256 * 1024;
-/** Of an OpenAPI document beside a tool, or a part of one. */
+/** Limit of an OpenAPI document beside a tool, or of a part of one. */
 const MAX_DOCUMENT_BYTES = 1024 * 1024;
 const DOCUMENT = /^(?:library\/|agents\/[^/]+\/)?tools\/.+\.(?:json|ya?ml)$/;
 export const MAX_FILES = 2_000;
@@ -11,7 +11,7 @@ export const MAX_TREE_BYTES = 16 * 1024 * 1024;
 
 type Fault = Pick<Issue, 'code' | 'message'> & Partial<Pick<Issue, 'severity' | 'hint'>>;
 
-/** Everything that a tree's paths and sizes say, without a look into a file. `place` says what is read of it. */
+/** Checks the paths and sizes of a tree without reading files. `place` determines which files are read. */
 export function checkPaths(files: readonly SourceFile[], place = placeOf): Issue[] {
   const issues: Issue[] = [];
   const add = (path: string, fault: Fault) => {
@@ -54,7 +54,7 @@ function faultsOf({ path, content, link }: SourceFile, place: typeof placeOf): F
   return [];
 }
 
-/** Files that belong, though nothing here reads them. */
+/** Known files that nothing here reads. */
 function isKnownOther(path: string): boolean {
   const parts = path.split('/');
   if (parts.some((part) => part.startsWith('.')) || parts.at(-1) === 'README.md') return true;
@@ -92,7 +92,7 @@ function* twoSpellings(files: readonly SourceFile[], place: typeof placeOf): Ite
 
 const SKILL_FOLDER = /^((?:agents\/[^/]+\/|\.agents\/)?skills\/)([^/]+)\/(.+)$/;
 
-/** Folders of skills without a SKILL.md: they look like a skill, and no agent has it. */
+/** Folders that look like a skill and have no SKILL.md, so no agent gets them. */
 function* unreadSkills(files: readonly SourceFile[], place: typeof placeOf): Iterable<[string, Fault]> {
   const folders = new Map<string, string[]>();
   for (const { path } of files) {

@@ -20,11 +20,11 @@ interface Use {
   readonly offset: number;
   readonly granted: ReadonlySet<string>;
   readonly tools: readonly string[] | undefined;
-  /** The key that grants is misspelt: who knows what it grants. */
+  /** The granting key is misspelt, so its grants are unknown. */
   readonly isUnclear: boolean;
 }
 
-/** `secret/not-granted`: a tool needs what neither its agent, the step nor the flow names. */
+/** `secret/not-granted`: a tool needs a secret that neither its agent, the step nor the flow names. */
 export function checkGrants(catalog: Catalog, report: Report): void {
   const uses = usesOf(catalog);
   for (const agent of catalog.agents.values()) {
@@ -39,7 +39,7 @@ export function checkGrants(catalog: Catalog, report: Report): void {
       const message = `The tool \`${need.tool}\` of \`@${agent.model.name}\` needs the secret \`${need.secret}\`, which nothing here grants.`;
       const hint = `Name it in \`secrets:\` of the agent, of the step or of the flow.`;
       const fault = { code: 'secret/not-granted', message, hint };
-      // When no use of the agent grants it, the agent's own file is where to mend it.
+      // If no use of the agent grants it, report it in the agent's own file.
       if (bare.length === used.length) report(agent, need.offset, fault);
       else for (const use of bare) report(use.file, use.offset, fault);
     }
@@ -86,7 +86,7 @@ function names(refs: readonly Ref[] = []): string[] {
   return refs.map(({ name }) => name);
 }
 
-/** `ref/secret`: a secret is named that no vault in reach holds. */
+/** `ref/secret`: reports secrets that no vault in reach has. */
 export function checkSecretNames(catalog: Catalog, known: readonly string[] | null, report: Report): void {
   if (known === null) return;
   const vault = new Set(known);

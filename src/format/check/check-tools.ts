@@ -12,7 +12,7 @@ const SECRET = /\$\{[A-Za-z_][A-Za-z0-9_]*\}/g;
 
 const HINT = `Write it in ${KNOWN_LANGUAGES}, or name a file that begins with a \`#!\` line in \`run:\`.`;
 
-/** The files that tools name, and secrets in plain text. */
+/** Checks the files that tools name, and secrets in plain text. */
 export function checkTools(catalog: Catalog, openHosts: OpenHosts, report: Report): void {
   for (const tool of catalog.tools.values()) {
     checkProgram(catalog, tool, report);
@@ -84,7 +84,7 @@ function reportLiterals(report: Report, { file, offset, texts = {} }: Texts): vo
   }
 }
 
-/** The code block of a script tool says how it is run: a call of another one fails each time. */
+/** The language of a script tool's code block selects the interpreter. With an unknown one, each call would fail. */
 function checkLanguage(tool: Found<'tool'>, report: Report): void {
   const { program } = tool.model;
   if (program === undefined || findInterpreter(program.language) !== null) return;
@@ -92,7 +92,7 @@ function checkLanguage(tool: Found<'tool'>, report: Report): void {
   report(tool, 0, { code: 'tool/bad-value', message: `${what} cannot be run.`, hint: HINT });
 }
 
-/** The same of a file: by the end of its name, or by its first line. */
+/** The same for a file: by its extension, or its first line. */
 function checkStart(
   tool: Found<'tool'>,
   { name, offset, content }: { readonly name: string; readonly offset: number; readonly content: Uint8Array },
@@ -102,10 +102,13 @@ function checkStart(
   report(tool, offset, { code: 'tool/bad-value', message: `\`run\`: \`${name}\` cannot be run.`, hint: HINT });
 }
 
-/** Null when they are not known, which silences the check. */
+/** Null when unknown, which disables the check. */
 type OpenHosts = readonly { readonly host: string; readonly port: number | null }[] | null;
 
-/** Every call would be refused: a secret goes over plain http only to hosts that the operator opened. */
+/**
+ * Reports a tool whose every call would be refused: it would send a secret over plain http to a host that the operator
+ * did not open.
+ */
 function checkPlainHttp(tool: Found<'tool'>, openHosts: OpenHosts, report: Report): void {
   const { values, at } = tool.model.keys;
   const offset = at(values.url === undefined ? 'base' : 'url');
@@ -113,7 +116,7 @@ function checkPlainHttp(tool: Found<'tool'>, openHosts: OpenHosts, report: Repor
   reportPlain({ file: tool, offset, address: values.url ?? values.base, secrets }, openHosts, report);
 }
 
-/** The same of a server in .mcp.json or in an agent's file. */
+/** The same for a server in .mcp.json or in an agent's file. */
 function checkPlainServer(
   { file, server }: { readonly file: ReadFile; readonly server: ReadServer },
   openHosts: OpenHosts,
@@ -133,7 +136,7 @@ interface Sent {
 function reportPlain({ file, offset, address = '', secrets }: Sent, openHosts: OpenHosts, report: Report): void {
   const [secret] = secrets;
   if (openHosts === null || secret === undefined || !/^http:/i.test(address)) return;
-  // If a secret is a part of the host, the host is unknown.
+  // If a secret is part of the host, the host is unknown.
   if (/^http:\/\/[^/?#]*\$\{/i.test(address) || !URL.canParse(address)) return;
   const { hostname, host, port } = new URL(address);
   const asked = port === '' ? 80 : Number(port);
@@ -143,7 +146,7 @@ function reportPlain({ file, offset, address = '', secrets }: Sent, openHosts: O
   report(file, offset, { code: 'secret/plain-http', message, hint });
 }
 
-/** The address of an http tool, and the document beside it. */
+/** Checks the address of an http tool, and the document beside it. */
 function checkHttp(catalog: Catalog, tool: Found<'tool'>, report: Report): void {
   if (tool.model.transport !== 'http') return;
   checkBase(tool, report);

@@ -4,7 +4,7 @@ import { type Catalog, type Found, reachableIn } from '../resolve/catalog.js';
 
 export const BUILTIN_NAMES: readonly string[] = [...BUILTINS, ...BY_NAME];
 
-/** Names that an agent's file may grant: tool files in its reach, servers, built-ins. */
+/** Names that an agent's file may grant: tool files in reach, servers, built-ins. */
 export function grantableNames(catalog: Catalog, { name, keys }: ReadAgent): Set<string> {
   return new Set([
     ...BUILTIN_NAMES,
@@ -14,7 +14,7 @@ export function grantableNames(catalog: Catalog, { name, keys }: ReadAgent): Set
   ]);
 }
 
-/** Names that an agent is granted: what a step may narrow to, and what `approve` may stop. */
+/** Names that an agent is granted: a step's `tools` and the agent's `approve` may name only these. */
 export function grantedNames({ keys }: ReadAgent): Set<string> {
   const { tools = [], mcpServers } = keys.values;
   return new Set([
@@ -25,12 +25,12 @@ export function grantedNames({ keys }: ReadAgent): Set<string> {
   ]);
 }
 
-/** False where the key that grants is misspelt: what an agent has not is not said then. */
+/** False when a granting key is misspelt: then missing grants are not reported. */
 export function grantsAreClear({ keys }: ReadAgent): boolean {
   return keys.misspelt('tools') === undefined && keys.misspelt('mcpServers') === undefined;
 }
 
-/** Every tool name that there is, for what belongs to no agent; null where a misspelt `mcpServers` hides some. */
+/** All tool names, for text outside of agents. Null when a misspelt `mcpServers` hides some. */
 export function allToolNames(catalog: Catalog): ReadonlySet<string> | null {
   if ([...catalog.agents.values()].some(({ model }) => model.keys.misspelt('mcpServers'))) return null;
   const inline = [...catalog.agents.values()].flatMap(({ model }) => model.keys.values.mcpServers?.inline ?? []);

@@ -7,12 +7,12 @@ import { unreadAddresses } from '../openapi/unread-addresses.js';
 import { type Catalog, type Found, nearestIn } from '../resolve/catalog.js';
 import { resolveBeside } from '../resolve/tool-files.js';
 
-/** What the document beside a tool says of it. */
+/** The content of the document beside a tool. */
 export type ToolDocument =
   | {
       readonly kind: 'read';
       readonly operations: ReadonlyMap<string, string>;
-      /** A part of its paths is at a URL, so not all of its operations are known before a run. */
+      /** True when some of its paths are at a URL, so that not all operations are known before a run. */
       readonly isOpen: boolean;
       readonly hasServer: boolean;
     }
@@ -21,7 +21,7 @@ export type ToolDocument =
 const known = new WeakMap<Catalog, Map<string, ToolDocument>>();
 const trees = new WeakMap<Uint8Array, DocumentRead>();
 
-/** The document beside a tool: its operations, each with its method. Null: it has none, or it is at an address. */
+/** The document beside a tool: its operations, each with its method. Null when it has none, or names a URL. */
 export function toolDocument(catalog: Catalog, tool: Found<'tool'>): ToolDocument | null {
   const name = tool.model.keys.values.openapi?.name;
   if (name === undefined || /^https?:\/\//.test(name)) return null;
@@ -51,7 +51,7 @@ function readDocument(catalog: Catalog, path: string): ToolDocument {
   return { kind: 'read', operations, isOpen: outside.length > 0, hasServer };
 }
 
-/** The document with the files that it refers to, and those that they do. */
+/** The document with all files that it refers to, directly or through other files. */
 function withReferred(catalog: Catalog, path: string, root: unknown): ReadonlyMap<string, unknown> {
   const documents = new Map<string, unknown>([[path, root]]);
   for (const address of unreadAddresses(documents, (file) => catalog.files.has(file))) {
@@ -68,7 +68,7 @@ function treeOf(catalog: Catalog, path: string): DocumentRead {
   return read;
 }
 
-/** Why `tool.operation` does not exist, as the end of a sentence; null when it does, or that is unknown. */
+/** Why `tool.operation` does not exist, as the end of a sentence; null when it exists or that is unknown. */
 export function operationFault(
   catalog: Catalog,
   agent: string,
@@ -96,7 +96,7 @@ function isAllowed(methods: readonly string[], method: string): boolean {
   return methods.includes(method);
 }
 
-/** As the model sees it. */
+/** The operation's name as the model sees it. */
 function fold(id: string): string {
   return id.replace(/[^\w-]+/g, '_');
 }

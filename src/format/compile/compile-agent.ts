@@ -47,12 +47,15 @@ function isBuiltin(grant: string): boolean {
   return [...BUILTINS, ...BY_NAME].some((builtin) => builtin === grant);
 }
 
-/** All six unless `tools:` names some of them, then those; less those disallowed. The others are on when named, `run_agent` with `agents:` too. */
+/**
+ * The six built-ins of `BUILTINS`, or only those of them that `tools:` names, without the disallowed ones. Those of
+ * `BY_NAME` are enabled only when named; `agents:` enables `run_agent` too.
+ */
 function builtinsOf({ keys }: ReadAgent): string[] {
   const granted = new Set((keys.values.tools ?? []).map(({ name }) => name));
   const disallowed = new Set((keys.values.disallowedTools ?? []).map(({ name }) => name));
   const named = BUILTINS.filter((builtin) => granted.has(builtin));
-  // An agent that may delegate gets the tool for it.
+  // An agent with `agents:` gets the tool to delegate.
   if ((keys.values.agents ?? []).length > 0) granted.add('run_agent');
   const on = [...(named.length > 0 ? named : BUILTINS), ...BY_NAME.filter((builtin) => granted.has(builtin))];
   return on.filter((builtin) => !disallowed.has(builtin));
@@ -75,7 +78,7 @@ function compileTools(catalog: Catalog, agent: Found<'agent'>): ToolPlan[] {
   return [...plans.values()];
 }
 
-/** Built-ins that are off are not among the built-ins. */
+/** Without built-ins: disallowed ones are already left out of the plan's built-ins. */
 function disallowedOf({ keys }: ReadAgent): string[] | undefined {
   const words = (keys.values.disallowedTools ?? []).map(({ name }) => name).filter((word) => !isBuiltin(word));
   return words.length === 0 ? undefined : words;
@@ -142,7 +145,7 @@ function mcp(_catalog: Catalog, tool: Found<'tool'>): McpToolPlan {
   };
 }
 
-/** A server of an agent's file or of .mcp.json, as the tool that it is. */
+/** Compiles a server of an agent's file or of .mcp.json to a tool. */
 function compileServer({ name, offset: _offset, ...server }: ReadServer, path: string): McpToolPlan {
   const secrets = placeholdersIn(secretTexts(server));
   return { name, description: serverDescription(name), path, secrets, transport: 'mcp', ...server };

@@ -7,7 +7,7 @@ import { agentsReachedFrom } from '../resolve/reach.js';
 import { compileNode } from './compile-step.js';
 import { defined } from './defined.js';
 
-/** What a flow's run is pinned to. */
+/** Compiles the plan that a flow's runs are pinned to. */
 export function compileFlow(catalog: Catalog, { model, source: _ }: Found<'flow'>, agents: AgentPlans): Plan {
   const { values } = model.keys;
   const steps = stepsOf(model.nodes);
@@ -41,7 +41,7 @@ export function compileFlow(catalog: Catalog, { model, source: _ }: Found<'flow'
   };
 }
 
-/** An agent run alone: one step whose instruction is the task. */
+/** Compiles the plan of an agent that is run alone: one step with the task as its instruction. */
 export function compileAgentRun(catalog: Catalog, { model }: Found<'agent'>, agents: AgentPlans): Plan {
   const { name, keys } = model;
   const step: StepPlan = {
@@ -102,7 +102,7 @@ function common({ defaults }: Catalog): Pick<Plan, 'version' | 'workspace'> {
   };
 }
 
-/** The trigger's settings under the names that the file gives them; `debounce` is `debounce_ms`. */
+/** The trigger's settings under the names of the file, except that `debounce` becomes `debounce_ms`. */
 function triggerOf({ keys }: ReadFlow): JsonObject {
   const { debounce, signing_secret, ...values } = keys.values;
   const kept = Object.keys(TRIGGER_KEYS).flatMap((key) => {

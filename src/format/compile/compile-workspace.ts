@@ -67,7 +67,7 @@ function summarize({ model, source }: Found<'flow'>, timezone: string | undefine
   };
 }
 
-/** An eval's file as its runs need it: what a case leaves out, the file's own keys say. Empty for other files. */
+/** Compiles an eval's file for its runs. The file's keys are the defaults of its cases. Empty for other files. */
 function compileEval({ model, source }: ReadFile): EvalPlan[] {
   if (model?.kind !== 'eval' || source.path.startsWith(LIBRARY)) return [];
   const { values } = model.keys;

@@ -1,4 +1,4 @@
-/** White space of any kind and length separates the fields. */
+/** Any white space separates the fields. */
 export function foldCron(text: string): string {
   return text.replace(/[\s\u200B\uFEFF]+/g, ' ').trim();
 }
@@ -15,8 +15,8 @@ export function cronFields(cron: string): readonly [string, string, string, stri
 const PART = /^(?:[*?]|\d{1,2}(?:-\d{1,2})?)(?:\/\d{1,2})?$/;
 
 /**
- * The numbers that a minute's or an hour's field names, rising: `*`, `5`, `8-18`, `8-18/2`, a star with a step, and lists
- * of them. Throws a sentence when it is anything else.
+ * The numbers of a minute or hour field, ascending: `*`, `5`, `8-18`, `8-18/2`, a star with a step, and lists of these.
+ * Throws a sentence for anything else.
  */
 export function fieldNumbers(field: string, most: number): readonly number[] {
   const found = new Set<number>();

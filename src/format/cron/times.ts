@@ -2,7 +2,7 @@ import { type Days, daysOf } from './days.js';
 import { cronFields, fieldNumbers } from './fields.js';
 import { DAY, HOUR, MINUTE } from './units.js';
 
-/** A few years: asking is dear, and a schedule asks about the same days again and again. */
+/** The limit of cached days: a few years. Looking up an offset is slow, and a schedule repeats the same days. */
 const MOST_DAYS = 2_000;
 
 const zones = new Map<string, Zone>();
@@ -14,13 +14,13 @@ interface Pattern {
 }
 
 /**
- * The moments (epoch ms) after `after` at which a cron line fires in a zone, rising, without an end unless it has one.
+ * The moments (epoch ms) after `after` at which a cron line fires in a zone, ascending, usually without end.
  *
- * A line that names every hour follows real time: it fires whenever the clock shows a minute that it names, so an hour
- * that comes twice has it twice, and one that is left out has none. Any other line fires once for each time of the
- * local day that it names: at the first of two, and for a time that the clock leaves out at the moment after the gap.
+ * A line that names every hour follows real time. It fires whenever the clock shows a minute that it names: twice in an
+ * hour that the clock repeats, and never in one that it skips. Any other line fires once for each local time of the
+ * day: at the first of two equal times, and for a skipped time at the moment after the gap.
  *
- * Throws a sentence, with the first of them, when the line or the zone cannot be read.
+ * Throws a sentence at the first call of `next` when the line or the zone cannot be read.
  */
 export function* cronTimes(cron: string, timezone: string, after: number): Generator<number, void> {
   const [minute, hour] = cronFields(cron);
@@ -29,7 +29,7 @@ export function* cronTimes(cron: string, timezone: string, after: number): Gener
   yield* pattern.hours.length === 24 ? inRealTime(pattern, zone, after) : onceADay(pattern, zone, after);
 }
 
-/** The first `count` of them, none at or after `before`. */
+/** The first `count` of these moments, all before `before`. */
 export function nextTimes(
   { cron, timezone }: { readonly cron: string; readonly timezone: string },
   after: number,
@@ -63,8 +63,8 @@ function* inRealTime(pattern: Pattern, zone: Zone, after: number): Generator<num
     if (beyond === null) return;
     from = beyond.from;
     const sure = Math.min(beyond.at, from + DAY);
-    // The clock changes before that: from there on it shows other times. Or nothing is due until then, whatever the
-    // clock does between; it is asked again from shortly before.
+    // Either the clock changes before `sure`: continue at the change. Or nothing is due until `beyond.at`, whatever the
+    // clock does: continue shortly before it.
     from =
       zone.offsetAt(sure) === offset
         ? Math.max(from + DAY, beyond.at - DAY - 12 * HOUR)
@@ -73,13 +73,16 @@ function* inRealTime(pattern: Pattern, zone: Zone, after: number): Generator<num
 }
 
 interface Beyond {
-  /** The last moment that is settled. */
+  /** The last moment that is complete. */
   readonly from: number;
-  /** When the next would be if the clock kept its offset. */
+  /** The next moment if the clock kept its offset. */
   readonly at: number;
 }
 
-/** Those after `from` while the clock keeps the offset, each within a day of the one before; null when there are no more. */
+/**
+ * The moments after `from` while the clock keeps the offset, each at most a day after the one before; null when there
+ * are no more.
+ */
 function* whileSame(
   pattern: Pattern,
   { zone, offset }: { readonly zone: Zone; readonly offset: number },
@@ -95,7 +98,7 @@ function* whileSame(
   return null;
 }
 
-/** The wall times after `after` that it names. */
+/** The wall times after `after` that the pattern names. */
 function* walls({ minutes, hours, days }: Pattern, after: number): Generator<number, void> {
   for (let day = days.from(after); day !== null; day = days.from(day + DAY)) {
     for (const hour of hours) {
@@ -108,13 +111,13 @@ function* walls({ minutes, hours, days }: Pattern, after: number): Generator<num
   }
 }
 
-/** A time zone's clock. A wall time is what the clock shows, read as if it were UTC (ms). */
+/** A time zone's clock. A wall time is what the clock shows, read as UTC (ms). */
 interface Zone {
-  /** How far the clock is before UTC at that moment, ms. */
+  /** How far the clock is ahead of UTC at that moment, ms. */
   offsetAt(at: number): number;
-  /** When the clock shows this: the first time where it does so twice, the moment after the gap where it never does. */
+  /** The moment at which the clock shows this: the first of two; the moment after the gap for a skipped time. */
   momentOf(wall: number): number;
-  /** The first moment after `low`, and not after `high`, at which the clock's offset is another one. */
+  /** The first moment in (low, high] with another offset than at `low`. */
   changeIn(low: number, high: number): number;
 }
 
@@ -141,7 +144,7 @@ function createZone(name: string): Zone {
     ).map(Number);
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1_000) * 1_000;
   };
-  /** Of a day (UTC) that begins and ends with the same offset: a clock does not change twice in one. */
+  /** The offset by UTC day; null when it changes within the day. A clock does not change twice in one day. */
   const days = new Map<number, number | null>();
   const offsetAt = (at: number): number => {
     const day = Math.floor(at / DAY);

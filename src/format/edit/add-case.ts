@@ -7,14 +7,14 @@ import { readEval } from '../parse/read-eval.js';
 import { openSource } from '../parse/source.js';
 import { behindMark, type Edited, gapBehind, lineEndOf, refuse, withLineEnds } from './splice.js';
 
-/** A case of an eval that is to be written. */
+/** A case of an eval to write. */
 export interface NewCase {
   /** `flows/<name>` or `agents/<name>`. */
   readonly target: string;
   readonly title: string;
   readonly input: Json;
   readonly decisions: readonly NewDecision[];
-  /** In the order in which they answer. */
+  /** In the order of the answers. */
   readonly canned: readonly { readonly tool: string; readonly answer: Json }[];
   /** Assertion lines; none is the default judge. */
   readonly expect: readonly string[];
@@ -36,8 +36,8 @@ export type AddedCase =
   | { readonly ok: false; readonly reason: string /** The file is about something else. */; readonly conflict?: true };
 
 /**
- * Appends a case to an eval's file, or begins one; all that was there stays byte for byte. What was written is read
- * back: it is refused unless every old case reads as before and the new one as it was meant.
+ * Appends a case to an eval's file, or creates the file. The existing text stays byte for byte. Reads the result back,
+ * and refuses unless every old case reads as before and the new one as requested.
  */
 export function addCase(text: string | null, wanted: NewCase): AddedCase {
   for (const [index, line] of wanted.expect.entries()) {
@@ -55,7 +55,7 @@ export function addCase(text: string | null, wanted: NewCase): AddedCase {
       reason: `it is about ${target ?? 'nothing'}, and the run is one of ${wanted.target}`,
     };
   const title = freeTitle(wanted.title, old);
-  // A text that would not read back as it is goes in as JSON.
+  // If the input does not read back unchanged as text, write it as JSON.
   for (const asText of [true, false]) {
     const edited = append(before, printCase({ ...wanted, title }, asText));
     if (edited.ok && readsAs(edited.text, old, { ...wanted, title })) return { ok: true, text: edited.text, title };
@@ -87,7 +87,7 @@ function freeTitle(wish: string, { cases }: ReadEval): string {
   }
 }
 
-/** Faults of the file as it was are the deploy's to report; the new case must bring none. */
+/** Compares the cases only. A deploy reports faults that the file already had. */
 function readsAs(text: string, old: ReadEval, wanted: NewCase): boolean {
   const now = readBack(text);
   const expected = [...old.cases.map(contentOfRead), contentOfCase(wanted)];
@@ -143,7 +143,7 @@ function part(heading: string, body: string): string[] {
   return body === '' ? [] : [heading, body];
 }
 
-/** Behind a fence that is longer than any run of backticks inside. */
+/** Uses a fence longer than any run of backticks inside. */
 function fenced(info: string, body: string): string {
   const longest = Math.max(2, ...[...body.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
@@ -155,7 +155,7 @@ function printDecision({ step, decision, note, event }: NewDecision): string {
   return `- ${step}: ${decision}${note ? `, ${onOneLine(note)}` : ''}`;
 }
 
-/** JSON that survives in a bullet: blanks are folded there, and comments taken out. */
+/** JSON for a bullet, where white space is folded and comments are removed: escapes both. */
 function onOneLine(value: Json): string {
   return toJson(value).replace(/[\s<]/g, (sign, at: number, all: string) => {
     if (sign === ' ' && !/\s/.test(all[at - 1] ?? '') && !/\s/.test(all[at + 1] ?? '')) return sign;

@@ -10,10 +10,10 @@ import { setOptions } from './set-options.js';
 import { setTrigger } from './set-trigger.js';
 import { type Edited, refuse } from './splice.js';
 
-/** What a step is to be; what is left out stays. */
+/** The requested changes of a step. Missing fields stay unchanged. */
 export interface StepWish {
   readonly instruction?: string | undefined;
-  /** Null removes one. */
+  /** Null removes an option. */
   readonly options?: Readonly<Record<string, Json>> | undefined;
   /** The agent that does it; null for none. */
   readonly target?: string | null | undefined;
@@ -43,7 +43,7 @@ const KINDS = {
   keys: (text, { keys }) => setKeys(text, keys),
 } as const satisfies { readonly [K in FlowChange['kind']]: (text: string, change: Change<K>) => Edited };
 
-/** Makes one change to a flow's text; every byte that it does not mean stays. */
+/** Makes one change to a flow's text. All other bytes stay. */
 export function changeFlow(text: string, change: FlowChange): Edited {
   return (KINDS[change.kind] as (text: string, change: FlowChange) => Edited)(text, change);
 }
@@ -81,7 +81,7 @@ function insert(text: string, { title, before, instruction, options = {}, target
   return insertStep(text, step, before);
 }
 
-/** The first words, without anything that means something in a heading. */
+/** A title from the first words, without characters that have a meaning in headings. */
 function freeTitle(from: string, taken: ReadonlySet<string>): string {
   const words = from
     .replace(/[^\p{L}\p{N} '-]+/gu, ' ')

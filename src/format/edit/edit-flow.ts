@@ -4,11 +4,11 @@ import { behindMark, type Change, type Edited, refuse, splice } from './splice.j
 
 export const UNREADABLE = 'The flow cannot be read: mend the file first.';
 
-/** What an edit of one step must come to, when the file is read again. */
+/** The changes of one step, and how the file must read afterwards. */
 export interface StepEdit {
   readonly changes: readonly Change[];
   readonly expect: (before: PartContent) => PartContent;
-  /** Said when the file would read otherwise. */
+  /** The refusal when the file would read otherwise. */
   readonly otherwise: string;
 }
 
@@ -16,8 +16,8 @@ export interface StepEdit {
 export const UNCHANGED: StepEdit = { changes: [], expect: (said) => said, otherwise: UNREADABLE };
 
 /**
- * Edits one step by ranges, reads the result back, and refuses when any other step, or more of this one than
- * was meant, would change.
+ * Edits ranges of one step, reads the result back, and refuses when another step, or more of this one than intended,
+ * would change.
  */
 export function editStep(text: string, n: number, edit: (step: StepPart, map: FlowMap) => StepEdit | string): Edited {
   return behindMark(text, (plain) => {
@@ -35,7 +35,7 @@ export function editStep(text: string, n: number, edit: (step: StepPart, map: Fl
   });
 }
 
-/** Whether a flow's text says just this. */
+/** True if a flow's text reads exactly as expected. */
 export function reads(text: string, expected: readonly PartContent[]): boolean {
   const map = mapFlow(text);
   return (

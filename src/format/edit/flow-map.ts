@@ -16,7 +16,7 @@ export interface Part {
   readonly end: number;
   readonly options: readonly OptionLine[];
   readonly list?: Block;
-  /** False when only a part of its list is options: then the meaning of an edit is ambiguous. */
+  /** False when only a part of its list is options, so that an edit would be ambiguous. */
   readonly sound: boolean;
   readonly schemas: readonly Block[];
   readonly comments: readonly Block[];
@@ -26,7 +26,7 @@ export interface Part {
 
 export interface StepPart extends Part {
   readonly n: number;
-  /** The `##` that it runs in parallel under. */
+  /** The group (`##`) that it belongs to. */
   readonly group?: GroupPart;
 }
 
@@ -94,7 +94,7 @@ function isSchema(block: Block): boolean {
   return /^(yaml|json) (schema|form)$/i.test(`${block.lang ?? ''} ${(block.meta ?? '').trim()}`);
 }
 
-/** What a part says, without its places: equal before and after an edit that did not mean it. */
+/** The content of a part without offsets. An edit elsewhere does not change it. */
 export interface PartContent {
   readonly depth: number;
   readonly title: string;
@@ -122,7 +122,7 @@ export function partsOf(map: FlowMap): readonly Part[] {
   return [...map.steps, ...map.groups].sort((a, b) => a.start - b.start);
 }
 
-/** The numbers of the steps, those that run in parallel together. */
+/** The numbers of the steps, grouped when they run in parallel. */
 export function groupsOf({ steps }: FlowMap): number[][] {
   const groups: number[][] = [];
   for (const step of steps) {
@@ -132,7 +132,7 @@ export function groupsOf({ steps }: FlowMap): number[][] {
   return groups;
 }
 
-/** Blocks of instruction that follow each other with nothing else between: schemas and comments may part them. */
+/** Consecutive blocks of an instruction. Schemas and comments may separate them. */
 export interface Run {
   readonly from: Block;
   readonly to: Block;

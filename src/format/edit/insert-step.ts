@@ -15,8 +15,8 @@ export interface NewStep {
 }
 
 /**
- * Adds a step, at the end or before step `before`. Before the first branch of a group it goes in front of the
- * group; before a later branch it is a branch too.
+ * Adds a step, at the end or before step `before`. Before the first branch of a group, the step is placed before the
+ * group; before a later branch, it becomes a branch.
  */
 export function insertStep(text: string, step: NewStep, before?: number): Edited {
   return behindMark(text, (plain) => {

@@ -1,6 +1,6 @@
 import { segments } from '../text/segments.js';
 
-/** Whether text after this would be prose: an open fence or comment would swallow it. */
+/** True when text after this would be prose, and no open fence or comment would swallow it. */
 export function isClosed(markdown: string): boolean {
   const probe = `${markdown}\n\nx`;
   const last = segments(probe).at(-1);

@@ -4,8 +4,8 @@ import type { Json } from '../../shared/json.js';
 import { readYaml } from '../yaml/read-yaml.js';
 
 /**
- * How an option is to be written: as it is when it says that value already, be it given as a value or as a reader of
- * the flow is shown it. A comment behind it stays, whatever the value becomes.
+ * The text of an option: unchanged when it already has that value, given as a value or as its text. Keeps a comment
+ * after the value.
  */
 export function keepSpelling(written: string, value: Json, printed: string): string {
   if (value === written) return written;
@@ -17,7 +17,7 @@ export function keepSpelling(written: string, value: Json, printed: string): str
   return behind.trimStart().startsWith('#') ? printed + behind : printed;
 }
 
-/** The same value with its keys in the same order: to a form that is what people see. */
+/** True for equal values with their keys in the same order, since a form shows the order. */
 export function isSame(a: Json | undefined, b: Json): boolean {
   return toJson(a) === toJson(b);
 }

@@ -9,8 +9,8 @@ const READERS: ReadonlyMap<string, Reader<unknown>> = new Map(
 );
 
 /**
- * The value as text after `key: `; undefined when it cannot be written there. A string is written unquoted when it is a
- * valid notation of such an option (`{ max: 3 }`, `[a, b]`, `2`), as readers of a flow see it.
+ * The value as text after `key: `; undefined when it cannot be written there. A string that is a valid notation of the
+ * option (`{ max: 3 }`, `[a, b]`, `2`) is written unquoted, as flows show it.
  */
 export function printOption(key: string, value: Json): string | undefined {
   if (RAW_OPTIONS.has(key)) {
@@ -24,7 +24,7 @@ export function printOption(key: string, value: Json): string | undefined {
   return /^[[{"']/.test(spelled) || !takes(key, printed) ? spelled : printed;
 }
 
-/** Whether an option takes what is written, as far as itself alone can say. */
+/** True if the option accepts the text, checked on its own. */
 function takes(key: string, written: string): boolean {
   const { node, faults } = readYaml(written);
   if (node === null || faults.length > 0) return false;

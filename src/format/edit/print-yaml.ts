@@ -3,7 +3,7 @@ import { isRecord, type Json } from '../../shared/json.js';
 
 const PLAIN = /^[A-Za-z0-9_$./][\w./@$+ -]*$/;
 
-/** A value as YAML on one line: `[a, b]`, `{ a: 1 }`, and quotes only where they are needed. */
+/** A value as YAML on one line: `[a, b]`, `{ a: 1 }`, quoted only where necessary. */
 export function printYaml(value: Json): string {
   if (typeof value === 'string') return printText(value);
   if (Array.isArray(value)) return `[${value.map((entry) => printYaml(entry as Json)).join(', ')}]`;
@@ -14,7 +14,7 @@ export function printYaml(value: Json): string {
 
 function printText(text: string): string {
   if (PLAIN.test(text) && !text.endsWith(' ') && parse(text, { version: '1.2', schema: 'core' }) === text) return text;
-  // JSON's quoting is YAML's too, but for these, which YAML folds or forbids.
+  // JSON's quoting is valid YAML, except for these characters, which YAML folds or forbids.
   return JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g, escapeUnit);
 }
 

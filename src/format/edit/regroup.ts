@@ -5,8 +5,8 @@ import { behindMark, type Edited, endsInBlankLine, lineEndOf, refuse, withoutBla
 type Groups = readonly (readonly number[])[];
 
 /**
- * Rearranges the steps: `[[1], [2, 3]]` is step 1, then 2 and 3 in parallel. Each step's text moves whole. A
- * group keeps its heading where most of its branches stay together; a new one gets a heading of its own.
+ * Rearranges the steps: `[[1], [2, 3]]` is step 1, then 2 and 3 in parallel. Each step's text moves whole. A group
+ * keeps its heading where most of its branches stay together; a new group gets a new heading.
  */
 export function regroup(text: string, groups: Groups): Edited {
   return behindMark(text, (plain) => {
@@ -38,7 +38,7 @@ function hasMeaning({ options, instruction }: GroupPart): boolean {
   return options.some(({ key }) => key !== 'id') || instruction.length > 0;
 }
 
-/** The old heading for each new group: the one that most of its steps come from, each used once. */
+/** The old heading for each new group: the one of most of its steps. Each heading is used once. */
 function headsFor(map: FlowMap, groups: Groups): readonly (GroupPart | string | undefined)[] {
   const free = new Set(map.groups);
   const titles = new Set([...map.groups, ...map.steps].map(({ heading }) => heading.title.toLowerCase()));
@@ -77,7 +77,7 @@ function moved(text: string, part: Part, depth: 2 | 3): Chunk {
   return { text: source, said: { ...contentOf(text, part), depth } };
 }
 
-/** One blank line at least between chunks; the file ends as it did. */
+/** Leaves at least one blank line between chunks. The file ends as before. */
 function joined(text: string, chunks: readonly Chunk[]): string {
   const lineEnd = lineEndOf(text);
   const tail = text.slice(withoutBlankEnd(text).length);

@@ -30,7 +30,7 @@ function goneWith(map: FlowMap, step: StepPart): readonly Part[] {
   return group ? [group, step] : [step];
 }
 
-/** At the end of a file the blank lines before the cut go too, so that it ends as it did. */
+/** At the end of a file, removes the blank lines before the cut too, so that the file ends as before. */
 function cut(text: string, start: number, end: number): string {
   if (end < text.length) return text.slice(0, start) + text.slice(end);
   const kept = withoutBlankEnd(text.slice(0, start));

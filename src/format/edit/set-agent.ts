@@ -32,14 +32,14 @@ function replaced(
   { agent, title, head }: { readonly agent: string | null; readonly title: string; readonly head: Span },
 ): Change {
   const stop = offset + 1 + name.length;
-  // `## @writer` alone has its agent for a title, which must outlive it.
+  // In a heading `## @writer` the agent is the title too, which must stay.
   const alone = text.slice(head.start, offset).replace(/[#\s]/g, '') === '';
   if (alone) return { start: offset, end: stop, text: agent === null ? title : `${title} @${agent}` };
   if (agent !== null) return { start: offset + 1, end: stop, text: agent };
   return { start: runStart(text, offset, ' \t'), end: stop, text: '' };
 }
 
-/** Before the closing `#`s and blanks that a heading may end in. */
+/** Inserts before the closing `#`s and blanks that a heading may end with. */
 function inserted(text: string, head: Span, agent: string | null): Change | undefined {
   if (agent === null) return undefined;
   const heading = text.slice(head.start, head.end);

@@ -15,7 +15,7 @@ export function setInstruction(text: string, n: number, instruction: string): Ed
     const wanted = withLineEnds(instruction, lineEndOf(plain))
       .replace(/^(?:[ \t]*[\r\n])+/, '')
       .trimEnd();
-    // Else a text around a schema would move before it.
+    // Otherwise a text around a schema would move before the schema.
     if (unixLines(wanted) === unixLines(instructionOf(plain, step).trimEnd())) return UNCHANGED;
     if (!isClosed(wanted)) return OTHERWISE;
     const source = openSource('', wanted);
@@ -43,7 +43,7 @@ function removal(text: string, { from, to }: Run): Change {
   return { start: lineStart(text, start(from)), end: stop, text: '' };
 }
 
-/** A step without instructions: the text goes under its options. */
+/** For a step without instructions, places the text after its options. */
 function added(text: string, step: StepPart, wanted: string): Change {
   const lineEnd = lineEndOf(text);
   const at = end(step.list ?? step.section.heading);

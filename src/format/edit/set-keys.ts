@@ -8,9 +8,9 @@ import { behindMark, type Change, type Edited, lineEndOf, lineStart, nextLine, r
 type Keys = Readonly<Record<string, Json>>;
 
 /**
- * Sets keys of a file's frontmatter in place, null removes one; what a key says already stays as it is written. Comments,
- * the order of the keys and the spelling of all others stay byte for byte; new keys go to the end, and a file without
- * frontmatter gets some.
+ * Sets keys of a file's frontmatter in place; null removes one. A key that already has the value stays as written.
+ * Comments, the order of keys and the spelling of all others stay byte for byte. New keys go to the end; a file without
+ * frontmatter gets one.
  */
 export function setKeys(text: string, keys: Keys): Edited {
   return behindMark(text, (plain) => checked(plain, keys, edit(plain, keys)));
@@ -62,7 +62,7 @@ function changeOf({ yaml, pairs, lineEnd }: Block, key: string, value: Json): Ch
   const start = from === to ? colon : from;
   const end = Math.max(colon, start + yaml.slice(start, to).trimEnd().length);
   if (value === null) return [{ start: lineStart(yaml, keyEnd), end: nextLine(yaml, end), text: '' }];
-  // A value on the lines below its key moves up beside it; one on the key's own line keeps the blanks before it.
+  // A value on the lines below its key moves next to the key; one on the key's own line keeps the blanks before it.
   const own = end > colon && !/[\r\n#]/.test(yaml.slice(colon, start)) && start > colon;
   return [{ start: own ? start : colon, end, text: own ? printYaml(value) : ` ${printYaml(value)}` }];
 }
@@ -86,7 +86,7 @@ function line(key: string, value: Json): string {
   return `${printYaml(key)}: ${printYaml(value)}`;
 }
 
-/** Reads the result back: it must say what was asked for, and nothing else may have changed. */
+/** Reads the result back: it must have the requested values, and nothing else may have changed. */
 function checked(before: string, keys: Keys, edited: Edited): Edited {
   if (!edited.ok) return edited;
   const expected: Record<string, Json> = { ...valuesOf(before) };
@@ -103,7 +103,7 @@ function checked(before: string, keys: Keys, edited: Edited): Edited {
   return refuse('This key cannot be changed in place: edit the file by hand.');
 }
 
-/** What a file's frontmatter says; undefined when it cannot be read. */
+/** The frontmatter's values; undefined when it cannot be read. */
 export function valuesOf(text: string): Readonly<Record<string, Json>> | undefined {
   const frontmatter = readFrontmatter(text);
   if (frontmatter.kind === 'none') return {};
@@ -112,7 +112,7 @@ export function valuesOf(text: string): Readonly<Record<string, Json>> | undefin
   return isRecord(value) ? (value as Readonly<Record<string, Json>>) : undefined;
 }
 
-/** The text behind the frontmatter and the blank lines after it. */
+/** The text after the frontmatter and the blank lines after it. */
 function bodyOf(text: string): string {
   const frontmatter = readFrontmatter(text);
   return text.slice(frontmatter.kind === 'closed' ? frontmatter.bodyStart : 0).replace(/^[\r\n]+/, '');

@@ -11,8 +11,8 @@ import { type Change, type Edited, gapBefore, lineEndOf, lineStart, lineStop, ne
 type Options = Readonly<Record<string, Json>>;
 
 /**
- * Sets options of step `n`, each on its own line; null removes one. `when`, `until` and `each` are CEL sources. What an
- * option says already is left as it is written.
+ * Sets options of step `n`, each on its own line; null removes one. `when`, `until` and `each` are CEL sources. An
+ * option that already has the value stays as written.
  */
 export function setOptions(text: string, n: number, options: Options): Edited {
   return editStep(text, n, (step, { text: plain }) => {
@@ -65,26 +65,26 @@ function changeLine(
 ): Change[] {
   if (printed === undefined) return [{ start: lineStart(text, offset), end: nextLine(text, end), text: '' }];
   if (value === printed) return [];
-  // An option without a value ends in its colon.
+  // An option without a value ends with its colon.
   const gap = text[valueOffset - 1] === ':' ? ' ' : '';
   return [{ start: valueOffset, end, text: gap + printed }];
 }
 
 type Lines = (marker: string) => readonly string[];
 
-/** New options go behind the last one, with its indent and mark. */
+/** Adds new options after the last one, with its indent and list mark. */
 function behindList(text: string, step: StepPart, lines: Lines): Change {
   const lineEnd = lineEndOf(text);
   const last = step.options.at(-1);
   const offset = last?.offset ?? step.start;
   const at = nextLine(text, last?.end ?? offset);
   const added = lines(text.slice(lineStart(text, offset), offset)).map((line) => line + lineEnd);
-  // The last line of a file may have no end.
+  // The last line of a file may have no line end.
   const before = /[\r\n]$/.test(text.slice(0, at)) ? '' : lineEnd;
   return { start: at, end: at, text: before + added.join('') };
 }
 
-/** A new list goes right under the heading, with a list mark that the next list does not use. */
+/** Places a new list right under the heading, with a list mark that the next list does not use. */
 function newList(text: string, step: StepPart, lines: Lines): Change {
   const lineEnd = lineEndOf(text);
   const next = step.section.blocks.find((block) => !step.comments.includes(block));
@@ -95,7 +95,7 @@ function newList(text: string, step: StepPart, lines: Lines): Change {
   return { start: at, end: at, text: lineEnd + lineEnd + lines(marker).join(lineEnd) + gap };
 }
 
-/** The whole list goes, with one of the blank lines around it. */
+/** Removes the whole list, with one of the blank lines around it. */
 function withoutList(text: string, step: StepPart): Change {
   const first = step.options[0]?.offset ?? step.start;
   const last = step.options.at(-1)?.end ?? first;

@@ -14,7 +14,7 @@ export function setTrigger(text: string, wanted: string | readonly string[] | Ke
   const unknown = Object.keys(keys).find((key) => !OWN.has(key));
   if (unknown !== undefined) return refuse(`\`${unknown}\` is not a key of a trigger.`);
   const { trigger, ...others } = keys;
-  // Left out it is manual; beside keys of another trigger that has to be said.
+  // Without `trigger`, a flow is manual. With keys of another trigger, `manual` must be written out.
   const unsaid = Object.keys(others).length === 0 ? 'manual' : null;
   return behindMark(text, (plain) => {
     const now = valuesOf(plain)?.trigger ?? unsaid;
@@ -26,7 +26,7 @@ function isList(wanted: readonly string[] | Keys): wanted is readonly string[] {
   return Array.isArray(wanted);
 }
 
-/** A single word is a list of one, as readers of the flow see it. */
+/** A single word equals a list of that word, as flows show it. */
 function words(trigger: Json): Json {
   return typeof trigger === 'string' ? trigger.split(/\s*,\s*/) : trigger;
 }

@@ -32,40 +32,40 @@ const LINE_END = '(?:\\r\\n|\\n|\\r(?!\\n))';
 const BLANK_AT_END = new RegExp(`${LINE_END}[ \\t]*${LINE_END}$`);
 const BLANK_BEHIND = new RegExp(`^[ \\t]*${LINE_END}[ \\t]*${LINE_END}`);
 
-/** Whether a text ends in a blank line. */
+/** True if a text ends with a blank line. */
 export function endsInBlankLine(text: string): boolean {
   return BLANK_AT_END.test(text);
 }
 
-/** The line breaks that are missing between a text and a block that needs a blank line before it. */
+/** The line breaks missing between a text and a block that needs a blank line before it. */
 export function gapBehind(text: string, lineEnd: string): string {
   if (text === '' || endsInBlankLine(text)) return '';
   return /[\r\n]$/.test(text) ? lineEnd : lineEnd + lineEnd;
 }
 
-/** What is missing between a block that is put in and the rest of the line before it, with what follows. */
+/** The line break missing between an inserted block and the text after it. */
 export function gapBefore(rest: string, lineEnd: string): string {
   return rest.trim() === '' || BLANK_BEHIND.test(rest) ? '' : lineEnd;
 }
 
-/** A text without the blank lines at its end and the last line end; the blanks of the last line are its own. */
+/** A text without blank lines at its end and without the last line end. Blanks of the last line stay. */
 export function withoutBlankEnd(text: string): string {
   return text.slice(0, lineStop(text, text.trimEnd().length));
 }
 
-/** Where the run of these signs that ends at `at` begins. */
+/** The start of the run of these characters that ends at `at`. */
 export function runStart(text: string, at: number, signs: string): number {
   let from = at;
   while (from > 0 && signs.includes(text.charAt(from - 1))) from -= 1;
   return from;
 }
 
-/** Text to be put in, with the file's line ends. */
+/** Inserted text with the file's line ends. */
 export function withLineEnds(text: string, lineEnd: string): string {
   return text.replace(/\r\n|\n|\r/g, lineEnd);
 }
 
-/** Runs an edit on the text behind a byte order mark, and puts the mark back. */
+/** Runs an edit on the text after a byte order mark, and restores the mark. */
 export function behindMark(text: string, edit: (plain: string) => Edited): Edited {
   if (!text.startsWith('\uFEFF')) return edit(text);
   const edited = edit(text.slice(1));
@@ -76,14 +76,14 @@ export function lineStart(text: string, offset: number): number {
   return Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
 }
 
-/** Where the line that holds `offset` ends, its line end left out. */
+/** The end of the line that contains `offset`, before its line end. */
 export function lineStop(text: string, offset: number): number {
   const stop = /[\r\n]/g;
   stop.lastIndex = offset;
   return stop.exec(text)?.index ?? text.length;
 }
 
-/** Where the line after the one that holds `offset` begins. */
+/** The start of the line after the one that contains `offset`. */
 export function nextLine(text: string, offset: number): number {
   const stop = lineStop(text, offset);
   return stop + (text.startsWith('\r\n', stop) ? 2 : stop < text.length ? 1 : 0);

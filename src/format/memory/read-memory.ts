@@ -1,13 +1,13 @@
 import { readFrontmatter } from '../yaml/read-frontmatter.js';
 
-/** A memory file's own words: its frontmatter less what the service writes, and its text. */
+/** The author's parts of a memory file: the frontmatter without the service's keys, and the text. */
 export interface MemoryParts {
-  /** Null where the frontmatter has none. */
+  /** Null when the frontmatter has none. */
   readonly description: string | null;
   readonly body: string;
 }
 
-/** What the frontmatter of a memory file may hold; all but the first is the service's to write. */
+/** All frontmatter keys of a memory file. The service writes all but the first. */
 const KEYS: readonly string[] = ['description', 'updated', 'by', 'run'];
 const BLANK_LINES = /^(?:[ \t]*(?:\r\n|\n|\r))+/;
 const MAX_DESCRIPTION = 500;
@@ -37,11 +37,11 @@ export function readMemory(text: string): MemoryParts | string {
   return { description: description === null ? null : oneLine(description, MAX_DESCRIPTION), body };
 }
 
-/** What a list of files says of a document: its description, else the first words of its text; on one line. */
+/** A document's description in lists of files: from its frontmatter, else the first words of its text; on one line. */
 export function describeDocument(text: string): string {
   const parts = readMemory(text);
   if (typeof parts !== 'string') return oneLine(parts.description ?? firstWords(parts.body), SHOWN);
-  // Of knowledge, which has keys of its own.
+  // Knowledge has other frontmatter keys.
   const frontmatter = readFrontmatter(text.replace(/^\uFEFF/, ''));
   const description = frontmatter.kind === 'closed' ? frontmatter.node?.entries?.get('description')?.node.value : null;
   return typeof description === 'string' ? oneLine(description, SHOWN) : '';

@@ -11,9 +11,9 @@ export interface MemoryStamp {
 }
 
 /**
- * A memory file as the service writes it: what an agent wrote, under frontmatter that says what it holds, when, by whom
- * and in which run. Without a new description the old one stays; a missing one is not made up, since an edit
- * of the text would find it twice. Null when the file says all this already; `refused` is the sentence for the agent.
+ * A memory file as the service stores it: the agent's text under frontmatter with the description, the time, the agent
+ * and the run. Without a new description the old one stays. No description is invented, since an exact edit of the text
+ * would match it too. Null when nothing has changed; `refused` is the sentence for the agent.
  */
 export function stampMemory(
   text: string,

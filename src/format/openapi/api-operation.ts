@@ -11,12 +11,12 @@ export interface ApiParameter {
   readonly style: Style;
   readonly explode: boolean;
   readonly allowReserved: boolean;
-  /** True where the value goes as JSON: the document gives a media type in a schema's place. */
+  /** True when the value is sent as JSON: the document gives a media type instead of a schema. */
   readonly isJson: boolean;
   readonly schema: JsonObject;
 }
 
-/** How one field of a form goes. */
+/** How one field of a form is sent. */
 export interface ApiField {
   readonly style: Style;
   readonly explode: boolean;
@@ -27,26 +27,26 @@ export interface ApiField {
 
 export interface ApiBody {
   readonly mediaType: string;
-  /** `file`: the whole body is a file, named by its path. */
+  /** `file`: the whole body is a file, given by its path. */
   readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'file';
   readonly required: boolean;
   readonly schema: JsonObject;
-  /** Of a form: by property. */
+  /** The fields of a form, by property. */
   readonly fields: ReadonlyMap<string, ApiField>;
 }
 
 /** One operation of a document, with everything that a call of it needs. */
 export interface ApiOperation {
   readonly id: string;
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string;
   readonly path: string;
   readonly description: string;
   readonly parameters: readonly ApiParameter[];
   readonly body: ApiBody | null;
-  /** Addresses as the document has them, the nearest; empty when it names none. */
+  /** The nearest `servers` of the document, as written; empty when it names none. */
   readonly servers: readonly string[];
-  /** The document that names them: a path may be described in another one. */
+  /** The address of the document that names them: a path may be described in another document. */
   readonly serversAt: string;
   /** Media types of a successful answer; empty when the document names none. */
   readonly answers: readonly string[];

@@ -3,15 +3,15 @@ import type { Part, References } from './references.js';
 
 export const HTTP_METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const;
 
-/** An operation of a document, found but not read. */
+/** An operation of a document, not read yet. */
 export interface FoundOperation {
-  /** Its `operationId`; made of method and path where it has none. Each its own within the document. */
+  /** Its `operationId`, else made of method and path. Unique within the document. */
   readonly id: string;
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string;
   readonly path: string;
   readonly operation: Part & { readonly value: Readonly<Record<string, unknown>> };
-  /** What the path says for all of its operations. */
+  /** The path's item, which applies to all of its operations. */
   readonly item: Part & { readonly value: Readonly<Record<string, unknown>> };
 }
 

@@ -4,12 +4,11 @@ import type { Part, References } from './references.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Parts that one schema may bring together; two that refer to the same ones double them with every level. */
+/** Maximum number of parts that one schema may merge. Parts that refer to the same parts would double at each level. */
 const MAX_PARTS = 200;
 
 /**
- * Puts the parts of an `allOf` of objects together into one object, which models read better. Parts that are choices,
- * or no objects, stay in `allOf`.
+ * Merges the objects of an `allOf` into one object, which models read better. Choices and other types stay in `allOf`.
  */
 export function mergeAllOf(schema: Schema, at: string, refs: References, left = { parts: MAX_PARTS }): Schema {
   if (!Array.isArray(schema.allOf)) return schema;
@@ -35,7 +34,10 @@ function isMergeable({ oneOf, anyOf, allOf, not, type }: Schema): boolean {
   );
 }
 
-/** The first to say a thing has said it; properties and what is required add up, and nothing closes the whole. */
+/**
+ * For equal keywords the first wins. Properties and required names are combined. `additionalProperties` is dropped,
+ * since one part must not close the whole.
+ */
 function join(ours: Part & { readonly value: Schema }, theirs: Part & { readonly value: Schema }): Schema {
   const properties = [theirs, ours].flatMap(({ value, at }) => {
     const own = Object.entries(isRecord(value.properties) ? value.properties : {});

@@ -1,4 +1,4 @@
-/** Parts that an `allOf` brought together from several documents, and the address that each came from. */
+/** For parts that an `allOf` merged from several documents: the address that each came from. */
 const origins = new WeakMap<object, string>();
 
 export function comesFrom(value: unknown, at: string): void {

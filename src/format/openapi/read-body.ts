@@ -7,7 +7,7 @@ import { type SchemaRoom, toSchema } from './to-schema.js';
 
 type Kind = ApiBody['kind'];
 
-/** What is sent, by media type; the first kind that a body offers is taken. */
+/** The kinds of bodies by media type. The first kind that a body offers is used. */
 const KINDS: readonly (readonly [kind: Kind, pattern: RegExp])[] = [
   ['json', /^application\/(?:[\w.+-]*\+)?json\b|^\*\/\*$/],
   ['form', /^application\/x-www-form-urlencoded\b/],
@@ -98,7 +98,7 @@ function isBinary(schema: unknown): boolean {
   );
 }
 
-/** A field that is a file is named by its path. */
+/** A field that is a file is given by its path. */
 function withFiles(schema: JsonObject, fields: ReadonlyMap<string, ApiField>): JsonObject {
   if (!isRecord(schema.properties)) return schema;
   const properties = Object.entries(schema.properties).map(([name, property]): [string, JsonObject] => {

@@ -12,7 +12,7 @@ export type DocumentRead =
   | { readonly ok: true; readonly document: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly message: string };
 
-/** What was read, if it is an OpenAPI document of version 3.0 or 3.1. The message is the end of a sentence. */
+/** The document if it is OpenAPI 3.0 or 3.1. The message is the end of a sentence. */
 export function asOpenapi(read: DocumentRead): DocumentRead {
   if (!read.ok) return read;
   const { openapi, swagger } = read.document;
@@ -27,12 +27,12 @@ export function asOpenapi(read: DocumentRead): DocumentRead {
   return read;
 }
 
-/** Any JSON or YAML map: an OpenAPI document, or what one refers to. */
+/** Reads any JSON or YAML map: an OpenAPI document, or one that it refers to. */
 export function readTree(text: string): DocumentRead {
   return readJsonTree(text) ?? readYaml(text.replace(BOM, ''));
 }
 
-/** A text that is JSON, which is read ten times as fast as YAML of the same length; null for any other. */
+/** Reads JSON, which takes a tenth of the time of YAML; null for any other text. */
 export function readJsonTree(text: string): DocumentRead | null {
   if (!/^\uFEFF?\s*\{/.test(text)) return null;
   try {
@@ -59,7 +59,7 @@ function readYaml(text: string): DocumentRead {
   }
 }
 
-/** How many parts a value has once each alias is written out; infinite for one that contains itself. */
+/** The number of parts of a value with each alias expanded; infinite for one that contains itself. */
 function partsOf(value: unknown, known: Map<object, number>): number {
   if (typeof value !== 'object' || value === null) return 1;
   const before = known.get(value);

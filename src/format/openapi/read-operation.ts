@@ -43,7 +43,7 @@ function describe({ method, path, operation, item }: FoundOperation): string {
     .join('\n');
 }
 
-/** The addresses of `servers`, variables put in by their defaults. */
+/** The URLs of `servers`, with the defaults of their variables. */
 export function serversOf(servers: unknown): string[] {
   if (!Array.isArray(servers)) return [];
   return servers.flatMap((server: unknown) => {
@@ -56,7 +56,7 @@ export function serversOf(servers: unknown): string[] {
   });
 }
 
-/** The operation's own, then those of its path that it does not replace. */
+/** The operation's own parameters, then those of its path that it does not replace. */
 function parametersOf({ operation, item, path }: FoundOperation, refs: References, room: SchemaRoom): ApiParameter[] {
   const read = new Map<string, ApiParameter>();
   for (const { value, at } of [item, operation]) {
@@ -65,7 +65,7 @@ function parametersOf({ operation, item, path }: FoundOperation, refs: Reference
       if (parameter) read.set(`${parameter.in} ${parameter.name}`, parameter);
     }
   }
-  // Documents may omit parameters of the path; without them no URL can be built.
+  // Documents may omit path parameters, but no URL can be built without them.
   for (const [, name = ''] of path.matchAll(/\{([^{}]+)\}/g)) {
     if (!read.has(`path ${name}`)) read.set(`path ${name}`, { ...PLAIN, name });
   }
@@ -82,14 +82,14 @@ const PLAIN = {
   schema: { type: 'string' },
 } as const satisfies Omit<ApiParameter, 'name'>;
 
-/** The style of each place when the document says none, and those that it may say. */
+/** The styles that each place allows. The first is the default. */
 const STYLES: Readonly<Record<ParameterPlace, readonly Style[]>> = {
   path: ['simple', 'label', 'matrix'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
   header: ['simple'],
   cookie: ['form'],
 };
-/** What the document says elsewhere, so that these say nothing (OpenAPI 3.1, Parameter Object). */
+/** Headers that the document describes elsewhere, so these parameters are ignored (OpenAPI 3.1, Parameter Object). */
 const SAID_ELSEWHERE = new Set(['accept', 'content-type', 'authorization']);
 
 function readParameter(entry: Part, refs: References, room: SchemaRoom): ApiParameter | null {

@@ -7,18 +7,18 @@ export interface Part {
   readonly at: string;
 }
 
-/** A part that was reached; `key` names the last reference on the way, so that a circle is known. */
+/** The part that references lead to. `key` identifies the last reference, to detect cycles. */
 export interface Reached extends Part {
   readonly key: string | null;
 }
 
 const MAX_CHAIN = 50;
 
-/** A document with all that it refers to, by address. What is not among them is not followed. */
+/** A document with all documents that it refers to, by address. Others are not followed. */
 export class References {
   constructor(private readonly documents: ReadonlyMap<string, unknown>) {}
 
-  /** What a part is once its references are followed; null when one leads nowhere, or round in a circle. */
+  /** The part after all its references; null when one leads nowhere, or in a cycle. */
   follow({ value, at }: Part): Reached | null {
     let part: Part = { value, at };
     let key: string | null = null;
@@ -40,7 +40,7 @@ export function refOf(value: unknown): string | null {
   return isRecord(value) && typeof value.$ref === 'string' ? value.$ref : null;
 }
 
-/** The last name of a reference, as people call what it leads to. */
+/** The last name of a reference, as people call its target. */
 export function nameOf(key: string): string {
   return decodeFragment(key.slice(key.lastIndexOf('/') + 1)).slice(0, 80);
 }
@@ -51,16 +51,16 @@ export function addressOf(ref: string, from: string): string {
   if (target === '') return from;
   if (URL.canParse(target)) return new URL(target).href;
   if (URL.canParse(from)) return URL.canParse(target, from) ? new URL(target, from).href : target;
-  // A file of the tree: beside the one that refers to it. What is not an address leads nowhere.
+  // A file of the tree, relative to the one that refers to it. A text that is not an address leads nowhere.
   const base = `tree:///${from.split('/').map(encodeURIComponent).join('/')}`;
   return URL.canParse(target, base) ? decodeFragment(new URL(target, base).pathname.slice(1)) : target;
 }
 
-/** The other documents that one refers to. */
+/** The addresses of other documents that a document refers to. */
 export function addressesIn(root: unknown, at: string): ReadonlySet<string> {
   const found = new Set<string>();
   const left = [root];
-  // A part that YAML's aliases put in a thousand places is one.
+  // A YAML alias may put the same part in a thousand places: visit it once.
   const seen = new Set<object>();
   while (left.length > 0) {
     const value = left.pop();

@@ -4,7 +4,10 @@ import { mergeAllOf } from './merge-all-of.js';
 import { originOf } from './origins.js';
 import { nameOf, type Part, type References } from './references.js';
 
-/** The maximum size of an operation's schema for the model. Beyond it only type and description of a value are shown. */
+/**
+ * Maximum number of nodes in an operation's schema for the model. Beyond it, only a value's type and description are
+ * shown.
+ */
 const MAX_NODES = 400;
 const MAX_DEPTH = 10;
 const MAX_WORDS = 600;
@@ -20,14 +23,14 @@ export function newRoom(): SchemaRoom {
 interface Place {
   readonly refs: References;
   readonly room: SchemaRoom;
-  /** References that are being followed: one that comes again is a circle. */
+  /** The references on the path to this part: a repeated one is a cycle. */
   readonly open: readonly string[];
 }
 
 /**
- * A schema of OpenAPI 3.0 or 3.1 as a self-contained JSON Schema, for the arguments of a call. References are resolved;
- * where they are circular, or the size limit is reached, any value of the type is accepted. It
- * never refuses what the document allows: `oneOf` is `anyOf`, and what cannot be checked here is left out.
+ * Converts a schema of OpenAPI 3.0 or 3.1 to a self-contained JSON Schema for the arguments of a call. References are
+ * resolved. In a cycle, or over the size limit, any value of the type is accepted. The result never refuses what the
+ * document allows: `oneOf` becomes `anyOf`, and keywords that cannot be checked here are left out.
  */
 export function toSchema(part: Part, place: Place): JsonObject {
   const reached = place.refs.follow(part);
@@ -65,14 +68,17 @@ function convert(
   return schema;
 }
 
-/** Required ones first: they get the room. What only answers have is left out. */
+/**
+ * Required properties come first, so that they get the available nodes. Read-only ones are left out, since only answers
+ * have them.
+ */
 function objectOf(
   properties: Readonly<Record<string, unknown>>,
   required: unknown,
   of: (value: unknown) => JsonObject,
 ): JsonObject {
   const wanted = new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []);
-  // What is required and not described is any value.
+  // A property that is required but not described accepts any value.
   const all = new Set([...Object.keys(properties), ...wanted]);
   const names = [...all].filter((name) => !isReadOnly(properties[name]));
   const ordered = [...names.filter((name) => wanted.has(name)), ...names.filter((name) => !wanted.has(name))];
@@ -125,8 +131,8 @@ const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(v
 const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value);
 
 /**
- * Keywords that bound a value, and the values that they may have: documents are not always right. `multipleOf: 0.01`
- * is left out, since 0.07 is none in binary numbers.
+ * Keywords that limit a value, each with a check of its own value, since documents may be wrong. A fractional
+ * `multipleOf`, such as 0.01, is left out: in binary numbers 0.07 is not a multiple of it.
  */
 const LIMITS: readonly (readonly [keyword: string, guard: (value: unknown) => boolean])[] = [
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'].map(
@@ -138,7 +144,7 @@ const LIMITS: readonly (readonly [keyword: string, guard: (value: unknown) => bo
   ['pattern', (value) => typeof value === 'string' && isPattern(value)],
 ];
 
-/** 3.0 says with a flag what 3.1 says with the number. */
+/** OpenAPI 3.0 has a flag where 3.1 has the number. */
 function exclusive(
   schema: Record<string, Json>,
   value: Readonly<Record<string, unknown>>,

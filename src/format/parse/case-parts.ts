@@ -15,7 +15,7 @@ interface Bullet {
   readonly offset: number;
 }
 
-/** The bullets of a part, each folded to one line. Anything else there would count for nothing, so it is refused. */
+/** The bullets of a part, each folded to one line. Other text would be ignored, so it is refused. */
 function bulletsOf(file: OpenFile, { blocks }: Section): Bullet[] {
   return blocks.flatMap((block) => {
     if (isComment(block)) return [];

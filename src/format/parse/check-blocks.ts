@@ -52,7 +52,7 @@ function checkParagraph(findings: Findings, block: Block): void {
   checkComments(findings, block);
   const from = start(block);
   const raw = findings.source.text.slice(from, end(block));
-  // A line of a paragraph that begins with `##`: white space that markdown does not know, or too much of it.
+  // A paragraph's line that begins with `##` after too much white space, or white space that markdown does not know.
   for (const match of raw.matchAll(/(?<=^|[\r\n])([\p{Z}\t\u200B-\u200D\u2060\uFEFF]*)([#＃]{2,3})(?![#＃])/gu)) {
     const [, before = '', mark = ''] = match;
     const isSpaced = /^[ \t]/.test(raw.slice(match.index + match[0].length));
@@ -65,17 +65,17 @@ function checkParagraph(findings: Findings, block: Block): void {
   }
 }
 
-/** Elements that hold raw text up to their closing tag (CommonMark 4.6, the first kind): their author closed them or not. */
+/** Elements of raw text up to their closing tag (CommonMark 4.6, kind 1). With a closing tag, the block is intended. */
 const RAW_ELEMENT = /^<(pre|script|style|textarea)(?=[\s>])/i;
 const SWALLOWED = /^ {0,3}#{2,3}(?:[ \t].*)?$/m;
 
-/** HTML takes the lines after it for its own up to a blank line, or to the end of the file: a gate among them is lost. */
+/** An HTML block includes all lines up to a blank one, or to the end of the file: a gate in it would be lost. */
 function checkHtml(findings: Findings, block: Block): void {
   checkComments(findings, block);
   const raw = findings.source.text.slice(start(block), end(block));
   const element = RAW_ELEMENT.exec(raw)?.[1];
   if (element !== undefined && new RegExp(`</${element}>`, 'i').test(raw)) return;
-  // Blanked, not removed, so that places stay.
+  // Blanked, not removed, so that offsets stay the same.
   const seen = raw.replace(/<!--[\s\S]*?(?:-->|$)/g, (comment) => comment.replace(/[^\r\n]/g, ' '));
   const found = SWALLOWED.exec(seen);
   if (found === null) return;

@@ -4,7 +4,7 @@ import { report } from './source.js';
 
 const FENCE = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(`{3,}|~{3,})/;
 
-/** For text that is handed on as it is (a prompt, a tool's notes): what is not closed would swallow the rest of it. */
+/** For text that is inserted unchanged (a prompt, a tool's notes): an unclosed part would swallow the text after it. */
 export function checkClosed(file: OpenFile): void {
   const body = file.source.text.slice(file.bodyStart);
   for (const { kind, start, end } of segments(body)) {

@@ -6,7 +6,7 @@ import type { STEP_OPTIONS } from './step-options.js';
 type Option = keyof typeof STEP_OPTIONS;
 type Wanted = Option | '@agent';
 
-/** An option, and what it has no meaning without. */
+/** An option, and the options without which it has no meaning. */
 const NEEDS: readonly (readonly [Option, readonly Wanted[]])[] = [
   ['as', ['each']],
   ['parallel', ['each']],
@@ -37,7 +37,7 @@ const EXCLUDES: readonly (readonly [Option, Option])[] = [
   ['back_to', 'each'],
 ];
 
-/** Options that need one another, or exclude one another. */
+/** Checks options that need or exclude each other. */
 export function checkCombinations(file: OpenFile, step: ReadStep): void {
   const { options } = step;
   const has = (wanted: Wanted) => (wanted === '@agent' ? step.agent !== undefined : options.may(wanted));

@@ -10,7 +10,7 @@ import { allNodes, type StepScope } from './step-scope.js';
 const ROOTS = ['input', 'steps', 'trigger', 'run'] as const;
 const EXPRESSIONS = { when: ROOTS, each: ROOTS, until: [...ROOTS, 'self'] } as const;
 
-/** Every CEL option of a flow's steps and groups: its grammar, its roots, and the steps that it names. */
+/** Checks all CEL options of a flow's steps and groups: grammar, roots, and the steps that they name. */
 export function checkExpressions(file: OpenFile, flow: ReadFlow, scope: StepScope): void {
   for (const node of allNodes(flow)) {
     for (const [option, roots] of Object.entries(EXPRESSIONS)) {
@@ -52,7 +52,7 @@ function checkExpression(file: OpenFile, expression: Expression, scope: StepScop
   for (const id of read.steps) {
     const found = new RegExp(`steps\\s*(?:\\.\\s*|\\[\\s*["'])${id}\\b`).exec(source)?.index ?? 0;
     if (scope.has(id)) {
-      // `until` is read when the step is done.
+      // `until` is evaluated when the step is done.
       const fault = option === 'until' && id === node.id ? null : forwardRead(node, id, scope);
       const hint = 'Read a step that comes before, or put this step behind it.';
       if (fault) report(file, at + found, { code: 'step/forward-read', message: `\`${option}\`: ${fault}`, hint });
@@ -87,7 +87,7 @@ interface Declared {
   readonly scope: StepScope;
 }
 
-/** Whether the schema of the input, of a step's answer or of a gate's form has a field at this path. */
+/** True if the schema of the input, of a step's answer or of a gate's form has a field at this path. */
 function isDeclared([root, ...path]: readonly string[], { flow, node, scope }: Declared): boolean {
   if (root === 'input') return declares(flow.keys.values.input, path);
   if (root === 'self') return node.kind === 'step' && isDeclaredOf(node, path);
@@ -98,7 +98,7 @@ function isDeclared([root, ...path]: readonly string[], { flow, node, scope }: D
 function isDeclaredOf({ schema, form, options }: ReadStep, [field, ...path]: readonly string[]): boolean {
   if (field === 'decision') return path[0] === 'form' && declares(form, path.slice(1));
   if (field !== 'data') return false;
-  // The items of `each` are a list of answers.
+  // With `each`, the data are a list of answers.
   if (!options.may('each')) return declares(schema, path);
   return path[0] === '[]' && declares(schema, path.slice(1));
 }

@@ -8,7 +8,7 @@ import { report } from './source.js';
 
 type FlowKey = keyof typeof FLOW_KEYS;
 
-/** What a flow's keys must say together. */
+/** Checks keys of a flow that depend on each other. */
 export function checkFlowKeys(file: OpenFile, flow: ReadFlow): void {
   checkTriggerKeys(file, flow);
   checkNeeds(file, flow);
@@ -20,8 +20,8 @@ export function checkFlowKeys(file: OpenFile, flow: ReadFlow): void {
 }
 
 function checkTriggerKeys(file: OpenFile, { keys }: ReadFlow): void {
-  // A trigger that was set on purpose may leave the keys of another one lying, which is a warning; a forgotten one never
-  // starts.
+  // With an explicit trigger, keys of other triggers are only a warning. Without one, the trigger was
+  // probably forgotten and would never fire: an error.
   if (keys.may('trigger')) return;
   for (const [key, wanted] of Object.entries(TRIGGER_KEYS)) {
     if (!keys.has(key as FlowKey)) continue;

@@ -4,8 +4,8 @@ import type { IdPlace, StepScope } from './step-scope.js';
 const JUMPS = ['back_to', 'on_fail', 'on_reject', 'on_timeout'] as const;
 
 /**
- * Why a node cannot read a step, as a sentence; null when it can: the step comes before it, or a later step sends the
- * flow back, so that the node runs again when the step has a result.
+ * Why a node cannot read a step, as a sentence; null when it can. It can when the step comes before it, or when a later
+ * step sends the flow back, so that the node runs again after the step.
  */
 export function forwardRead(reader: ReadStep | ReadGroup, id: string, scope: StepScope): string | null {
   const from = scope.get(reader.id);
@@ -19,19 +19,19 @@ export function forwardRead(reader: ReadStep | ReadGroup, id: string, scope: Ste
     : `\`${id}\` runs in this group, and may have no result yet.`;
 }
 
-/** Whether steps send the flow from behind what is read to before the reader, in one jump or in several. */
+/** True if steps send the flow from after the read step to before the reader, in one or several jumps. */
 function goesBack({ from, to }: { readonly from: IdPlace; readonly to: IdPlace }, scope: StepScope): boolean {
   const jumps = [...scope.values()].filter(({ node }) => node.kind !== 'group');
-  // What a misspelt jump means is not known, and it is reported itself.
+  // The target of a misspelt jump is unknown. The misspelling has its own report.
   const isUnknown = ({ node }: IdPlace) =>
     node.kind !== 'group' && JUMPS.some((jump) => node.options.misspelt(jump) !== undefined);
   if (jumps.some(isUnknown)) return true;
   const targetsOf = ({ node }: IdPlace) =>
     node.kind === 'group' ? [] : JUMPS.flatMap((jump) => scope.get(node.options.values[jump]?.name ?? '') ?? []);
-  // A branch goes back to itself only.
+  // A branch can go back to itself only.
   if (from.node === to.node && jumps.some((place) => place.node === from.node && targetsOf(place).includes(from)))
     return true;
-  // The steps from here on run after what is read; each of them may send the flow further back.
+  // Steps from here on run after the read step. Each of them may send the flow further back.
   let reached = to.index;
   for (let before = Number.POSITIVE_INFINITY; reached < before; ) {
     before = reached;

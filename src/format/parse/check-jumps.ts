@@ -7,14 +7,14 @@ import type { StepScope } from './step-scope.js';
 
 type JumpOption = 'back_to' | 'on_fail' | 'on_reject' | 'on_timeout';
 
-/** Words that a jump may be instead of an earlier step. */
+/** Words that a jump may have instead of an earlier step. */
 function wordsOf(option: JumpOption, { options }: ReadStep): readonly string[] {
   if (option === 'back_to') return [];
   if (option !== 'on_timeout') return ['stop', 'continue'];
   return options.may('approve') ? ['reject', 'fail', 'continue'] : ['fail', 'continue'];
 }
 
-/** Words with a meaning elsewhere: here they are a bad value rather than a missing step. */
+/** Words that mean something in other options: here they are a bad value rather than a missing step. */
 const WORDS: ReadonlySet<string> = new Set([
   'stop',
   'continue',
@@ -26,7 +26,7 @@ const WORDS: ReadonlySet<string> = new Set([
   'cancel',
 ]);
 
-/** Where a step may send the flow: back, to a step or a group at its own level, and never without a bound. */
+/** Checks the jumps of a step: only back, to a step or a group of its own level, and with a limit. */
 export function checkJumps(file: OpenFile, step: ReadStep, scope: StepScope): void {
   const jumps: Ref[] = [];
   for (const option of ['back_to', 'on_fail', 'on_reject', 'on_timeout'] as const) {
@@ -53,7 +53,7 @@ function reportWord(file: OpenFile, { option, target, step }: Jump): void {
   report(file, target.offset, { code: 'step/bad-value', message });
 }
 
-/** True when the step is there, and so the flow would go back. */
+/** True when the step exists, so that the flow would go back. */
 function checkTarget(file: OpenFile, jump: Jump, scope: StepScope): boolean {
   const { option, target, step } = jump;
   const to = scope.get(target.name);

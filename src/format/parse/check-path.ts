@@ -3,7 +3,7 @@ import { isPlainPath } from '../../shared/path-fault.js';
 const MAX_PATH_BYTES = 1_024;
 const MAX_PART_BYTES = 255;
 
-/** What a path must not hold, and the sentence that says so. */
+/** What a path must not contain, with the sentence for it. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^$/, 'A path cannot be empty.'],
   [/\\/, 'A path has `/` between its parts, no backslash.'],
@@ -13,13 +13,13 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/%(?:2e|2f|5c|00)/i, 'A path cannot hold an escaped dot, slash, backslash or NUL.'],
   [/(?:^|\/)\.{1,2}(?:\/|$)/, 'A path cannot have a part `.` or `..`.'],
   [/\/\/|\/$/, 'A path cannot have an empty part.'],
-  // Case and the short name of some file systems lead to the same folder.
+  // On some file systems, other case and the short name mean the same folder.
   [/(?:^|\/)(?:\.git[ .]*|git~\d+)(?:\/|$|:)/i, 'A path cannot have a part `.git`.'],
 ];
 
 /**
- * The one spelling of a file's path: NFC. Every door refuses what is refused here: `..`, a leading `/`, a `.git` part,
- * backslashes, control characters, escapes of these.
+ * The canonical spelling of a file's path: NFC. All entry points refuse what is refused here: `..`, a leading `/`, a
+ * `.git` part, backslashes, control characters, and escapes of these.
  */
 export function checkPath(path: string): { ok: true; path: string } | { ok: false; message: string } {
   if (isPlainPath(path)) return { ok: true, path };
@@ -32,7 +32,7 @@ export function checkPath(path: string): { ok: true; path: string } | { ok: fals
   return { ok: true, path: canonical };
 }
 
-/** Two paths with one fold are one file where case does not count. */
+/** Paths with the same fold are one file on a case-insensitive file system. */
 export function foldPath(path: string): string {
   return path.normalize('NFC').toLowerCase().normalize('NFC');
 }

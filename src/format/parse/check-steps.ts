@@ -8,7 +8,7 @@ import { report } from './source.js';
 import { oldStepId } from './step-id.js';
 import { allNodes, scopeOf } from './step-scope.js';
 
-/** Checks the steps of a flow, as far as the file alone allows. */
+/** Checks the steps of a flow as far as possible without other files. */
 export function checkSteps(file: OpenFile, flow: ReadFlow): void {
   const scope = scopeOf(flow);
   checkIds(file, flow);
@@ -37,7 +37,7 @@ function checkIds(file: OpenFile, flow: ReadFlow): void {
 
 type Named = ReadStep | ReadGroup;
 
-/** Titles whose ids were different in an earlier version keep them with an `id`. */
+/** A hint for titles that had different ids in an earlier version: an `id` keeps them. */
 function duplicateHint(nodes: readonly Named[]): string {
   const isNamed = ({ options }: Named) => options.has('id');
   const [renamed] = nodes.flatMap((node) => {

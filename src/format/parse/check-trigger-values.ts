@@ -15,7 +15,7 @@ interface Doubt {
   readonly hint: string;
 }
 
-/** A well-formed trigger that never starts is a warning, so that existing workspaces still deploy. */
+/** A well-formed trigger that never fires is only a warning, so that existing workspaces still deploy. */
 export function checkTriggerValues(file: OpenFile, flow: ReadFlow): void {
   for (const { key, ...fault } of withoutEffect(flow)) {
     report(file, flow.keys.at(key), { code: 'flow/no-effect', severity: 'warning', ...fault });
@@ -45,7 +45,7 @@ const DAY_MS = 86_400_000;
 /** The longest useful wait for the end of a burst. */
 const LONG_MS = 7 * DAY_MS;
 
-/** Values that nothing can ever meet. */
+/** Values that no delivery can match, or that are probably mistakes. */
 function unlikely({ keys }: ReadFlow): Doubt[] {
   const { from = [], signature_header: header, filter, debounce } = keys.values;
   const doubts: Doubt[] = from

@@ -12,11 +12,11 @@ const STEP_FIELDS = ['result', 'data', 'event', 'decision', 'status'];
 const TRIGGER_FIELDS = ['kind', 'at', 'headers', 'query', 'deliveryId', 'from'];
 const RUN_FIELDS = ['id', 'flow', 'startedAt', 'tags', 'startedBy'];
 
-/** What `{{paths}}` of a text may begin with. */
+/** The roots that `{{paths}}` of a text may begin with. */
 export interface Roots {
   readonly input?: JsonObject | undefined;
   readonly scope?: StepScope;
-  /** Whose text it is; the brief is every step's. */
+  /** The reader of the text; none for the brief, which every step gets. */
   readonly reader?: ReadStep | ReadGroup;
   /** True in a step that waits for an event: only there `{{step.release_url}}` exists. */
   readonly waits?: boolean;
@@ -24,7 +24,7 @@ export interface Roots {
   readonly item?: string;
 }
 
-/** Every `{{path}}` and `${NAME}` in the texts of a flow. */
+/** Checks every `{{path}}` and `${NAME}` in the texts of a flow. */
 export function checkVariables(file: OpenFile, flow: ReadFlow, scope: StepScope): void {
   const { input } = flow.keys.values;
   checkProse(file, flow.brief, { input, scope });
@@ -48,7 +48,7 @@ function rootsOf({ options }: ReadStep, common: Roots): Roots {
   };
 }
 
-/** Checks the marks of one text; links are the whole tree's to check. */
+/** Checks the marks of one text. Links are checked with the whole tree. */
 export function checkProse(file: OpenFile, { marks }: Prose, roots: Roots): void {
   for (const { kind, text, offset } of marks) {
     if (kind === 'secret') {
@@ -81,7 +81,7 @@ function reportPath(file: OpenFile, { path, offset }: { path: string; offset: nu
   else reportForwardRead(file, { path, offset }, roots);
 }
 
-/** In a text a step without a result is empty: a warning, since no condition depends on it. */
+/** A step without a result is empty text. That is a warning, since no condition depends on it. */
 function reportForwardRead(file: OpenFile, { path, offset }: { path: string; offset: number }, roots: Roots): void {
   const [root, id = ''] = path.split('.');
   if (root !== 'steps' || root === roots.item || !roots.scope || !roots.reader) return;
@@ -146,7 +146,7 @@ function inputFault([, field]: readonly string[], schema: JsonObject | undefined
   return propertyFault(field, schema);
 }
 
-/** A property that a closed schema does not have is missing in every run. */
+/** A closed schema never has other properties, so the path is missing in every run. */
 function propertyFault(field: string | undefined, schema: JsonObject | undefined): PathFault | undefined {
   if (field === undefined || schema?.additionalProperties !== false || !isRecord(schema.properties)) return undefined;
   if (Object.hasOwn(schema.properties, field)) return undefined;

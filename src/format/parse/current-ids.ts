@@ -5,15 +5,15 @@ import type { Prose } from './prose.js';
 import type { Ref } from './reader.js';
 import { allNodes } from './step-scope.js';
 
-/** Old ids with the ids of today. */
+/** Ids of earlier versions, mapped to current ids. */
 type Ids = ReadonlyMap<string, string>;
 
-/** What a jump may name instead of a step: there it is never an old id. */
+/** Words that a jump may have instead of a step: they are never an old id. */
 const WORDS: ReadonlySet<string> = new Set(['stop', 'continue', 'reject', 'fail']);
 
 /**
- * A flow that names each step by its id of today wherever its file uses the one that earlier versions made of the title.
- * An old id counts only where it means one step: not where it is the id of another, or the old id of two.
+ * Replaces the step ids that earlier versions derived from titles by the current ids. An old id counts only if it means
+ * one step: not if it is also the id of another step, or the old id of two.
  */
 export function withCurrentIds(flow: ReadFlow): ReadFlow {
   const ids = oldIdsOf(flow);
@@ -44,7 +44,7 @@ function currentStep({ oldId, ...step }: ReadStep, ids: Ids): ReadStep {
   const current = { ...step, ...keptOldId(oldId, ids) };
   if (ids.size === 0) return current;
   const options = { ...step.options, values: { ...step.options.values, ...currentJumps(step, ids) } };
-  // Under this name the step sees its item.
+  // The item of `each` has the name `steps` here and hides the steps.
   if (options.values.as === 'steps') return { ...current, options };
   const values = { ...options.values, ...currentReads(step, ids) };
   return { ...current, options: { ...options, values }, instruction: currentProse(step.instruction, ids) };

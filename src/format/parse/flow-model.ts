@@ -10,7 +10,7 @@ export interface ReadStep {
   readonly kind: 'step';
   readonly n: number;
   readonly id: string;
-  /** What earlier versions made of the title: it names the step as `id` does, unless it is another step's. */
+  /** The id that earlier versions derived from the title. It means this step, unless it is the id of another step. */
   readonly oldId?: string;
   readonly title: string;
   readonly offset: number;

@@ -17,7 +17,7 @@ export interface ReadHeading {
 const CODE_OR_COMMENT = /(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)|<!--[\s\S]*?-->/g;
 const AGENT_WORD = /(?<![^\s])@([A-Za-z0-9][\w.-]*)(?=\s|$)/g;
 
-/** No title is so long, and what looks for comments in it takes time by the square of its length. */
+/** Titles are shorter. The search for comments takes time by the square of the length. */
 const MAX_HEADING = 2_000;
 
 /** Reads a heading's text (its source, `#` included): the title and the `@agent` at its end. */
@@ -25,7 +25,7 @@ export function readHeading(source: string, offset: number): ReadHeading {
   const raw = source.slice(0, MAX_HEADING);
   const open = /^ {0,3}#{1,6}[ \t]*/.exec(raw)?.[0].length ?? 0;
   const content = raw.slice(open).replace(/(?:^|[ \t]+)#+[ \t]*$/, '');
-  // Blanked, not removed, so that places stay; comments are in no title.
+  // Blanked, not removed, so that offsets stay the same. Comments are not part of a title.
   const seen = content.replace(CODE_OR_COMMENT, (part) => ' '.repeat(part.length));
   const words = [...seen.matchAll(AGENT_WORD)].map((match) => ({ name: match[1] ?? '', at: match.index }));
   const last = words.at(-1);
@@ -37,7 +37,7 @@ export function readHeading(source: string, offset: number): ReadHeading {
   return { title, agent: place(last), others: words.slice(0, -1).map(place) };
 }
 
-/** True when nothing but comments follows: code after the name makes it no last word. */
+/** True if only comments follow: a name with code after it is not the last word. */
 function endsWith(content: string, at: number): boolean {
   return !content
     .slice(at)

@@ -14,7 +14,7 @@ export function listOf<T>(item: Reader<T>): Reader<readonly T[]> {
   };
 }
 
-/** Words, in a list or in one string with commas (as Claude writes them), each with its place. */
+/** Words, in a list or in one string separated by commas (Claude Code's form), each with its offset. */
 export const refs: Reader<readonly Ref[]> = {
   type: 'list of names',
   read: (node, fail) => {
@@ -50,7 +50,7 @@ export function mapOf<T>(value: Reader<T>, keys = /^[^\s].*$/): Reader<Readonly<
   };
 }
 
-/** A word with its place. */
+/** A word with its offset. */
 export const ref: Reader<Ref> = {
   type: 'name',
   read: (node, fail) => {
@@ -59,7 +59,7 @@ export const ref: Reader<Ref> = {
   },
 };
 
-/** A value that a further check may refuse; `check` answers the sentence that says why. */
+/** A value with a further check, which returns a sentence for a fault. */
 export function checked<T>(inner: Reader<T>, check: (value: T) => string | undefined): Reader<T> {
   return {
     ...inner,

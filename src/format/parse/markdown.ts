@@ -18,10 +18,13 @@ const MARKER = />|[-+*](?=[ \t]|$)|\d{1,9}[.)](?=[ \t]|$)/g;
 
 const STARTS_BLOCK = /^[ \t]*(?:[#>\-+*=`~<|]|\d{1,9}[.)])/;
 
-/** A top-level piece of a file, with its place in the text. */
+/** A top-level block of a file, with its offsets. */
 export type Block = RootContent & { readonly position: { start: { offset: number }; end: { offset: number } } };
 
-/** Text marks are read by our own rules from the bytes, so remark need not look inside paragraphs: that is most of its time. */
+/**
+ * Disabled constructs: our own rules read marks from the text, so remark need not parse inline text, which takes most
+ * of its time.
+ */
 const INLINE = [
   'attention',
   'autolink',
@@ -45,7 +48,10 @@ const blocks = remark()
     data.micromarkExtensions = [...(data.micromarkExtensions ?? []), { disable: { null: INLINE } }];
   });
 
-/** The top-level blocks of a file, without its frontmatter. Null, with a fault, when it is not fit to be parsed. */
+/**
+ * The top-level blocks of a file, without its frontmatter. Null, with a fault, when the text would be too slow to
+ * parse.
+ */
 export function parseBlocks(findings: Findings): readonly Block[] | null {
   const { source } = findings;
   const refused = guardMarkdown(source.text);
@@ -60,9 +66,9 @@ export function parseBlocks(findings: Findings): readonly Block[] | null {
 
 /** Markdown in one line as plain text: `**a** \@b` is `a @b`. */
 export function toPlainText(markdown: string): string {
-  // Most titles hold no mark, and a parse costs a thousand times as much as this look.
+  // Most titles have no marks, and parsing takes a thousand times as long as this check.
   if (markdown.length > 1_000 || !/[\\`*_[\]<&!]/.test(markdown)) return markdown.replace(/\s+/g, ' ').trim();
-  // The sign keeps what would begin a block, such as `1.` or `-`, from doing so.
+  // The `x` prevents the start of a block, such as `1.` or `-`.
   return plainText(inline.parse(`x ${markdown}`))
     .slice(2)
     .replace(/\s+/g, ' ')
@@ -94,8 +100,9 @@ interface Refused {
 }
 
 /**
- * A cheap look at markdown before it is parsed: undefined when it is fit to be. Linear in the text. What a line counts
- * was measured: a quote costs four times a list item, each level as much again, and so does a line that continues one.
+ * A cheap check before markdown is parsed; undefined when it may be parsed. Linear in the text. The weights of lines
+ * were measured: a quote costs four times a list item, the cost grows with the square of the depth, and a line that
+ * continues a quote costs as much as the quote.
  */
 function guardMarkdown(text: string): Refused | undefined {
   const lines = text.split(/\r\n|\n|\r/);
@@ -119,8 +126,8 @@ function guardMarkdown(text: string): Refused | undefined {
 }
 
 /**
- * Quote and list marks at a line's start. Before a mark an indent of six counts as a level, since nested lists are
- * made of it; before other text it does not, since code is indented deeply too.
+ * Counts quote and list marks at the start of a line. Before a mark, six columns of indent count as a level, since
+ * nested lists are indented. Without a mark they do not, since code may be indented deeply.
  */
 function depthOf(line: string): { depth: number; quoted: boolean } {
   const head = CONTAINERS.exec(line.slice(0, 2_000))?.[0] ?? '';

@@ -4,7 +4,7 @@ import type { YamlNode } from '../yaml/read-yaml.js';
 import type { KeyTable, KeyValues } from './read-keys.js';
 import { type Fail, show } from './reader.js';
 
-/** A map inside a value, by a table of its own; its faults are faults of the value. Undefined when it is not a map. */
+/** Reads a map inside a value by its own table. Its faults are faults of the value. Undefined when it is not a map. */
 export function nestedKeys<T extends KeyTable>(
   table: T,
   node: YamlNode,

@@ -7,7 +7,7 @@ import { type Findings, report, type Source } from './source.js';
 export interface OpenFile extends Findings {
   readonly node: YamlNode | null;
   readonly bodyStart: number;
-  /** True when the frontmatter is there and has no fault of syntax. */
+  /** True when the frontmatter exists and has no syntax fault. */
   readonly sound: boolean;
 }
 

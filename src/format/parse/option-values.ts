@@ -8,7 +8,7 @@ import { RAW_OPTIONS } from './step-options.js';
 export interface OptionContext<O extends KeyTable> {
   readonly lines: readonly OptionLine[];
   readonly missingAt: number;
-  /** Options that belong to another kind of heading: the message says so. */
+  /** Options of another kind of heading, for a better message. */
   readonly elsewhere?: O;
 }
 
@@ -29,7 +29,7 @@ export function readOptionValues<T extends KeyTable, O extends KeyTable>(
       const message = `\`${line.key}\` belongs to a step; this heading is a group of parallel branches.`;
       report(file, line.offset, { code: 'step/unknown-option', message, hint: 'Move it to a `###` branch.' });
     } else {
-      // Of an option that there is none of, only that is said, not what is wrong with its value.
+      // For an unknown option, report only that, not faults of its value.
       const known = Object.hasOwn(table, line.key);
       const node = known ? readOption(file, line) : { value: line.value, offset: line.valueOffset };
       if (node) entries.set(line.key, { key: line.key, offset: line.offset, node });
@@ -39,7 +39,7 @@ export function readOptionValues<T extends KeyTable, O extends KeyTable>(
   return readKeys(file, table, { node, kind: 'step', unknown: 'step/unknown-option', missingAt });
 }
 
-/** Undefined, with a fault, when the value is none. */
+/** Undefined, with a fault, for an invalid value. */
 function readOption(file: Findings, { key, value, valueOffset, offset }: OptionLine): YamlNode | undefined {
   if (value === '') {
     report(file, offset, { code: 'step/bad-value', message: `The option \`${key}\` has no value.` });

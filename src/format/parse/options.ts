@@ -6,16 +6,16 @@ import { type Findings, report } from './source.js';
 export interface OptionLine {
   readonly key: string;
   readonly offset: number;
-  /** The rest of the line, without the blanks around it; of a wrapped one its lines, joined by a blank. */
+  /** The rest of the line, trimmed; for a wrapped option, its lines joined by a blank. */
   readonly value: string;
   readonly valueOffset: number;
-  /** Where what is written of it ends, on whichever line. */
+  /** The end of its text, on whichever line. */
   readonly end: number;
 }
 
 export interface ReadOptions {
   readonly options: readonly OptionLine[];
-  /** The list that holds them: no instruction. */
+  /** The list of the options, which is not part of the instruction. */
   readonly list?: Block;
 }
 
@@ -61,7 +61,7 @@ function readItem({ source }: Findings, node: ListItem): Item {
   const raw = source.text.slice(offset, end(node as unknown as Block)).trimEnd();
   const marker = /^[-+*][ \t]*/.exec(raw)?.[0].length ?? 0;
   const [first = '', ...more] = raw.slice(marker).split(/\r\n|\n|\r/);
-  // A formatter that wraps prose breaks a long option and indents the rest; text without an indent was meant as text.
+  // A formatter that wraps prose breaks a long option and indents the rest. Lines without an indent are ordinary text.
   const isWrapped = node.children.length === 1 && node.children[0]?.type === 'paragraph' && more.every(isIndented);
   const line = isWrapped ? [first.trimEnd(), ...more.map((rest) => rest.trim())].join(' ') : first;
   const lines = isWrapped ? 1 : more.length + 1;

@@ -1,6 +1,6 @@
 export type FileKind = 'agent' | 'flow' | 'eval' | 'tool' | 'skill' | 'knowledge' | 'memory' | 'workspace' | 'other';
 
-/** What a path shows of a file: its kind, its name, and the agent that owns it. */
+/** What the path of a file shows: its kind, its name, and the agent that owns it. */
 export interface Place {
   readonly kind: FileKind | 'servers';
   readonly name: string;
@@ -35,7 +35,7 @@ const RULES: readonly Rule[] = [
 
 const LIBRARY_RULES: readonly Rule[] = [[/^(AGENTS)\.md$/, 'workspace'], ...SHARED];
 
-/** What kind of file a path of a tree holds. */
+/** Determines the kind of a file by its path in a tree. */
 export function placeOf(path: string): Place {
   const found = match(RULES, path);
   if (found) return found;
@@ -44,7 +44,7 @@ export function placeOf(path: string): Place {
   return own ? { ...own, owner } : { kind: 'other', name: path };
 }
 
-/** The same of a file of the account's library: its kinds, and no others. */
+/** The same for a file of the account's library, which has fewer kinds. */
 export function libraryPlaceOf(path: string): Place {
   return match(LIBRARY_RULES, path) ?? { kind: 'other', name: path };
 }
@@ -64,7 +64,7 @@ export function kindOfPath(path: string): FileKind {
 
 const PROTECTED = /^(?:runs|state|storage|files|outputs)(?:\/|$)|^secrets\.json$/;
 
-/** Paths that are the service's own: no deploy and no write of a source file carries them. */
+/** True for the service's own paths: no deploy and no source write may contain them. */
 export function isProtectedPath(path: string): boolean {
   return PROTECTED.test(path);
 }

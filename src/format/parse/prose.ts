@@ -2,7 +2,7 @@ import type { Piece, Text } from '../model.js';
 import { type Mark, readText } from '../text/read-text.js';
 import { type Source, unixLines } from './source.js';
 
-/** Text for a model, with its marks placed in the whole file. */
+/** Text for a model. The marks have offsets in the whole file. */
 export interface Prose {
   readonly pieces: Text;
   readonly marks: readonly Mark[];
@@ -19,7 +19,7 @@ export function readProse(source: Source, spans: readonly Span[]): Prose {
   const marks: Mark[] = [];
   for (const { start, end } of spans) {
     const read = readText(source.text.slice(start, end));
-    // One by one: a call with a hundred thousand arguments exhausts the stack.
+    // One by one: a call with a hundred thousand arguments would exhaust the stack.
     for (const mark of read.marks) marks.push({ ...mark, offset: mark.offset + start });
     const trimmed = trimBlankLines(read.pieces.map(inUnixLines));
     if (trimmed.length > 0 && pieces.length > 0) pieces.push({ kind: 'text', text: '\n\n' });
@@ -28,7 +28,7 @@ export function readProse(source: Source, spans: readonly Span[]): Prose {
   return { pieces: joinTexts(pieces), marks };
 }
 
-/** What is left of a span when parts of it are taken out. */
+/** The remaining spans after parts are removed. */
 export function without(span: Span, parts: readonly Span[]): Span[] {
   const left: Span[] = [];
   let from = span.start;

@@ -9,7 +9,7 @@ export interface ReadDocument {
   readonly kind: 'document';
   readonly title: string;
   readonly description: string;
-  /** Texts of its headings, as they are linked by `#`. */
+  /** The texts of its headings, which links name after `#`. */
   readonly headings: readonly string[];
 }
 
@@ -34,7 +34,10 @@ export function readDocument(file: OpenFile, name: string, kind: 'knowledge' | '
   };
 }
 
-/** Headings outside fences, by their lines: documents are many, and no step depends on them. */
+/**
+ * Finds headings outside of fences line by line, without a parser: documents are many, and no step depends on the
+ * result.
+ */
 function headingsOf(body: string): { depth: number; text: string }[] {
   const headings: { depth: number; text: string }[] = [];
   let fence: string | undefined;

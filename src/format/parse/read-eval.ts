@@ -19,7 +19,7 @@ import { report } from './source.js';
 const PARTS = ['Input', 'Decisions', 'Tools', 'Expect'] as const;
 type Part = (typeof PARTS)[number];
 
-/** Reads an eval's file: a `##` is a case, its `###` are the parts. Null when its text is not fit to be parsed. */
+/** Reads an eval's file: each `##` is a case, its `###` are the parts. Null when it exceeds the parser's limits. */
 export function readEval(file: OpenFile, name: string): ReadEval | null {
   const keys = readKeys(file, EVAL_KEYS, { node: file.node, kind: 'eval', sound: file.sound });
   const blocks = parseBlocks(file);

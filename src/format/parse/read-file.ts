@@ -23,12 +23,12 @@ export type FileModel =
   | ReadSkill
   | ReadTool;
 
-/** Everything that depends on one file alone: a pure function of its path and its bytes, which may be cached. */
+/** Everything that depends on one file only: a pure function of its path and bytes, so it can be cached. */
 export interface ReadFile {
   readonly place: Place;
   readonly source: Source;
   readonly issues: readonly Issue[];
-  /** Null when its faults leave nothing usable, and for files that are not read. */
+  /** Null when faults leave nothing usable, and for files that are not read. */
   readonly model: FileModel | null;
 }
 

@@ -17,7 +17,7 @@ import { readGroup, readStep } from './read-step.js';
 import { outline, type Section } from './sections.js';
 import { report } from './source.js';
 
-/** Reads a flow's file: its keys, its brief and its steps. Null when its text is not fit to be parsed. */
+/** Reads a flow's file: its keys, its brief and its steps. Null when it exceeds the parser's limits. */
 export function readFlow(file: OpenFile, name: string): ReadFlow | null {
   const keys = readKeys(file, FLOW_KEYS, { node: file.node, kind: 'flow' });
   const blocks = parseBlocks(file);

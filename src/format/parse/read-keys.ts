@@ -26,13 +26,13 @@ export interface KeyValues<T extends KeyTable> {
 }
 
 export interface ReadKeysOptions {
-  /** First part of the codes: `flow` gives `flow/unknown-key` and `flow/bad-value`. */
+  /** The first part of the codes: `flow` for `flow/unknown-key` and `flow/bad-value`. */
   readonly kind: string;
   /** The code of an unknown key when it is not `<kind>/unknown-key`. */
   readonly unknown?: string;
-  /** Keys that others know and we do not run, with what to say of them. */
+  /** Keys of other products that are ignored here, with the warning for each. */
   readonly ignored?: ReadonlySet<string>;
-  /** False when the YAML has faults: then nothing is said to be missing. */
+  /** False when the YAML has faults: then no missing key is reported. */
   readonly sound?: boolean;
   /** Where a missing required key is reported. */
   readonly missingAt?: number;

@@ -5,26 +5,26 @@ import { decodeSource } from './source.js';
 
 /** The limit for all cached files. A parsed document takes less than thirty times its bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** A file that this many trees in a row did not have is evicted. */
+/** A file that is not in this many consecutive trees is evicted. */
 const TREES = 16;
 
 interface Kept {
   readonly content: Uint8Array;
   readonly read: ReadFile;
-  /** The tree that had it last. */
+  /** The last tree that had it. */
   tree: number;
 }
 
 /**
- * Reads files of trees, and documents with the same path and bytes once: most of a large tree is documents, and from one
- * of its checks to the next hardly one of them changes.
+ * Reads files of trees, and caches documents by path and bytes: most files of a large tree are documents, and few of
+ * them change between two checks.
  */
 export class Reader {
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
   #tree = 0;
 
-  /** To be called before each tree. */
+  /** Call it before each tree. */
   next(): void {
     this.#tree += 1;
     if (this.#tree % TREES !== 0) return;

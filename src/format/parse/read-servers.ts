@@ -11,7 +11,7 @@ export interface ReadMcpJson {
   readonly servers: readonly ReadServer[];
 }
 
-/** JSON is read as YAML, which gives offsets; but only JSON is allowed here. */
+/** Reads JSON as YAML, which gives offsets. Only JSON syntax is accepted. */
 export function readMcpJson(findings: Findings): ReadMcpJson {
   const fault = jsonFault(findings.source.text);
   if (fault !== undefined) {

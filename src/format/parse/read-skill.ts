@@ -7,7 +7,7 @@ import { type Fault, type Findings, report, type Source } from './source.js';
 
 const LINE = /^([A-Za-z][\w-]*):(?:[ \t]+|$)([^\r\n]*)$/;
 
-/** What YAML calls a block: the lines that follow are the value. */
+/** A YAML block scalar: the following lines are the value. */
 const BLOCK = /^[|>][+-]?$/;
 
 export interface ReadSkill {
@@ -16,7 +16,7 @@ export interface ReadSkill {
   readonly description: string;
 }
 
-/** Limits of the open format, in characters; a longer file than this many lines is not for a model's context. */
+/** Limits of the Agent Skills format, in characters, and in lines for the whole file, which the model reads at once. */
 const MAX_NAME = 64;
 
 const MAX_DESCRIPTION = 1_024;
@@ -26,8 +26,8 @@ const MAX_COMPATIBILITY = 500;
 const MAX_LINES = 500;
 
 /**
- * Reads SKILL.md by the lenient rules of the open Agent Skills format: what another client may stumble over is a
- * warning, and the skill is loaded all the same. Only a missing description keeps it out.
+ * Reads SKILL.md by the lenient rules of the Agent Skills format. A fault that may bother another client is a warning,
+ * and the skill is loaded anyway. Only a skill without a description is not loaded.
  */
 export function readSkill(source: Source, folder: string, issues: Issue[]): ReadSkill {
   const findings: Findings = { source, issues };
@@ -62,7 +62,7 @@ function checkKeys(findings: Findings, entries: ReadonlyMap<string, YamlEntry>):
   }
 }
 
-/** The folder's name counts, whatever the file says. */
+/** The folder's name is the skill's name, whatever the file says. */
 function checkName(findings: Findings, entry: YamlEntry | undefined, folder: string): void {
   const code = 'skill/bad-name';
   const name = textOf(entry);
@@ -90,7 +90,7 @@ function checkTexts(findings: Findings, entries: ReadonlyMap<string, YamlEntry>)
   }
 }
 
-/** YAML reads `name: 2024` as a number and `description: yes` as a text: here all of it is text. */
+/** Everything is text here, although YAML would read `name: 2024` as a number. */
 function textOf(entry: YamlEntry | undefined): string {
   const value = entry?.node.value;
   if (typeof value === 'string') return value.trim();
@@ -101,7 +101,7 @@ function warn(findings: Findings, offset: number, fault: Omit<Fault, 'severity'>
   report(findings, offset, { ...fault, severity: 'warning' });
 }
 
-/** The keys of a SKILL.md; null when its frontmatter is not closed, so that its end is unknown. */
+/** The keys of a SKILL.md; null when its frontmatter is not closed and has no known end. */
 function readSkillEntries(findings: Findings): ReadonlyMap<string, YamlEntry> | null {
   const { text } = findings.source;
   const frontmatter = readFrontmatter(text);
@@ -124,7 +124,7 @@ function readSkillEntries(findings: Findings): ReadonlyMap<string, YamlEntry> | 
   return lines;
 }
 
-/** `key: rest of the line`, and the indented lines after it, for frontmatter that is not valid YAML. */
+/** Reads frontmatter that is not valid YAML: `key: rest of the line`, and the indented lines after it. */
 function byLines(frontmatter: string): ReadonlyMap<string, YamlEntry> {
   const found = new Map<string, { readonly offset: number; at: number; readonly parts: string[] }>();
   let open: string[] | undefined;

@@ -77,7 +77,7 @@ export function readGroup(
   };
 }
 
-/** What looks like a part of the step and is read as text. */
+/** Reports text that looks like a part of the step and is not read as one. */
 function checkIgnored(file: OpenFile, { heading, blocks }: Section, read: readonly Block[]): void {
   checkHeadingText(file, file.source.text.slice(start(heading), end(heading)), start(heading));
   checkIgnoredOptions(file, 'step', { blocks, read });
@@ -105,7 +105,7 @@ function idOf(
   { title }: ReadHeading,
   { options, offset }: { readonly options: KeyValues<Pick<typeof GROUP_OPTIONS, 'id'>>; readonly offset: number },
 ): Pick<ReadStep, 'id' | 'oldId'> {
-  // What others call the step is known even where `id` is misspelt.
+  // The intended id is known even when the option `id` is misspelt.
   const meant = options.misspelt('id')?.value;
   if (typeof meant === 'string' && stepIdFault(meant) === undefined) return { id: meant };
   const found = options.values.id ?? foldStepId(title);
@@ -144,7 +144,7 @@ function readSchemas(file: OpenFile, blocks: readonly Block[]): SchemaBlock[] {
     const read = readSchema((block as Block & Code).value, info);
     const use = info.endsWith('form') ? ('form' as const) : ('schema' as const);
     if (read.ok) return [{ block, use, schema: read.schema }];
-    // The schema's first line is the one below the fence.
+    // The first line of the schema is the one after the fence.
     const at = file.source.lineStarts[positionAt(file.source, start(block)).line - 1 + read.line] ?? start(block);
     report(file, at, { code: 'step/bad-schema', message: `This is not a valid schema: ${read.message}.` });
     return [{ block, use }];

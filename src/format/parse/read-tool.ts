@@ -23,7 +23,7 @@ export function readTool(file: OpenFile, name: string): ReadTool {
   // If a key that decides the kind is misspelled, the tool's kind is unknown.
   const isClear = DECIDING.every((key) => keys.misspelt(key) === undefined);
   if (isClear) reportForeignKeys(file, keys, transport);
-  // The tools of an MCP server describe themselves; any other tool is called by its description.
+  // An MCP server describes its own tools. Other tools need a description, by which models call them.
   if (file.sound && isClear && transport !== 'mcp' && !keys.may('description')) {
     report(file, 0, missingKey('tool', 'description'));
   }
@@ -70,7 +70,7 @@ function reportForeignKeys(file: OpenFile, keys: KeyValues<typeof TOOL_KEYS>, tr
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n`]*$/;
 
-/** The first fenced block of a body that has unix line ends. An unclosed one is the fence check's to report. */
+/** The first fenced block of a body with unix line ends. The fence check reports an unclosed one. */
 function firstFence(body: string): { language: string; code: string } | undefined {
   const lines = body.split('\n');
   const open = lines.findIndex((line) => FENCE.test(line));

@@ -8,7 +8,7 @@ import type { YamlNode } from '../yaml/read-yaml.js';
 /** Reports a fault of a value, and returns undefined so that a reader can return it. */
 export type Fail = (offset: number, message: string, hint?: string) => undefined;
 
-/** Reads one value. The tables of keys are made of these, and `/vocabulary` is made of the tables. */
+/** Reads one value. The tables of keys consist of these, and `/vocabulary` is generated from the tables. */
 export interface Reader<T> {
   readonly type: string;
   readonly values?: readonly string[];
@@ -21,7 +21,10 @@ export interface Ref {
   readonly offset: number;
 }
 
-/** One reader by its type, what it wants in words, and a function that answers undefined when the value is not so. */
+/**
+ * Creates a reader from its type, a text for what it accepts, and a function that returns undefined for an invalid
+ * value.
+ */
 export function reader<T>(
   type: string,
   wants: string,
@@ -41,7 +44,7 @@ export function show(value: Json): string {
 
 export const text = reader('string', 'a text', (value) => (typeof value === 'string' ? value : undefined));
 
-/** A name or a version: a number or a boolean counts as it is spelled. */
+/** A name or a version. Numbers and booleans count as they are spelled. */
 export const word = reader('string', 'a word', (value, node) => {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
   return ['number', 'bigint', 'boolean'].includes(typeof value) ? (node.source ?? String(value)) : undefined;
@@ -58,10 +61,10 @@ export const duration = reader('duration', 'a duration such as `90s`, `5m`, `2h`
   typeof value === 'string' ? parseDuration(value) : undefined,
 );
 
-/** A timer of a process that is longer than 2^31 ms is over at once. */
+/** A process's timer for more than 2^31 ms would fire at once. */
 const MOST_SECONDS = 2_147_483;
 
-/** Seconds of one call, as a number or as a duration; of more than 24 days, as many as a process can wait. */
+/** Seconds of one call, as a number or a duration. More than 24 days count as the longest timer of a process. */
 export const seconds = reader('seconds', 'a number of seconds, or a duration such as `90s`', (value) => {
   if (typeof value === 'number') return value > 0 && value <= 1_000_000_000 ? Math.min(value, MOST_SECONDS) : undefined;
   const ms = typeof value === 'string' ? parseDuration(value) : undefined;

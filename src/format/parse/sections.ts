@@ -6,21 +6,21 @@ export interface Section {
   readonly depth: 2 | 3;
   readonly heading: Block & Heading;
   readonly blocks: readonly Block[];
-  /** Where the text under the heading begins and ends. */
+  /** The offsets of the text under the heading. */
   readonly bodyStart: number;
   readonly bodyEnd: number;
 }
 
 export interface Outline {
   readonly title?: Block & Heading;
-  /** Blocks before the first section, the title left out. */
+  /** Blocks before the first section, without the title. */
   readonly brief: readonly Block[];
   readonly sections: readonly Section[];
   /** `#` headings that are not the title. */
   readonly lateTitles: readonly Block[];
 }
 
-/** Cuts a file at its top-level `##` and `###`. The first `#` before them is the title. */
+/** Splits a file at its top-level `##` and `###`. The first `#` before them is the title. */
 export function outline(blocks: readonly Block[], length: number): Outline {
   const firstAt = blocks.findIndex((block) => isHeading(block) && (block.depth === 2 || block.depth === 3));
   const before = firstAt < 0 ? blocks : blocks.slice(0, firstAt);

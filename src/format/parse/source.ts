@@ -1,7 +1,7 @@
 import { decodeUtf8 } from '../../shared/utf8.js';
 import type { Issue } from '../model.js';
 
-/** One text file: its text without a BOM, and where its lines begin. Offsets everywhere are into `text`. */
+/** One text file: its text without a BOM, and the offsets of its lines. All offsets refer to `text`. */
 export interface Source {
   readonly path: string;
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Source {
 export interface Fault {
   readonly code: string;
   readonly message: string;
-  /** A function when it costs something to find: it is asked only when the fault is kept. */
+  /** A function if the hint is slow to find. It is called only when the fault is reported. */
   readonly hint?: string | (() => string | undefined) | undefined;
   readonly severity?: 'warning';
 }
@@ -47,10 +47,10 @@ export function positionAt(source: Source, offset: number): { line: number; colu
   return { line: low + 1, column: offset - (source.lineStarts[low] ?? 0) + 1 };
 }
 
-/** The limit of issues per severity in one list: a hostile file could have a fault in every byte. */
+/** Maximum number of issues per severity in one list: a hostile file could have a fault in every byte. */
 const MAX_ISSUES = 500;
 
-/** How many of each severity a list was given here: to count them at every fault would cost as much as to find them. */
+/** The number of issues per severity in each list. Counting them at every fault would take time by the square. */
 const given = new WeakMap<readonly Issue[], Record<Issue['severity'], number>>();
 
 export function report({ source, issues }: Findings, offset: number, fault: Fault): void {
@@ -64,7 +64,7 @@ export function report({ source, issues }: Findings, offset: number, fault: Faul
   issues.push(sentence === undefined ? issue : { ...issue, hint: sentence });
 }
 
-/** The same text whatever its line ends were: what a model reads must not depend on an editor. */
+/** The text with unix line ends: what a model reads must not depend on an editor. */
 export function unixLines(text: string): string {
   return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
 }

@@ -1,6 +1,6 @@
 const RESERVED = new Set(['in', 'true', 'false', 'null']);
 
-/** Letters that a title writes as one and an id as two. A ring or a diaeresis is a mark of its own after NFKD. */
+/** Letters that become two in an id. After NFKD, a ring or a diaeresis is a separate mark. */
 const LETTERS: readonly (readonly [RegExp, string])[] = [
   [/([aou])\u0308/gi, '$1e'],
   [/a\u030a/gi, 'aa'],
@@ -10,8 +10,8 @@ const LETTERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A title folded to an id: format.md, rule 7, with `ä`, `ß` and their like as two letters. Where that is not a valid id,
- * because it is too long for one, it is the fold of earlier versions. Empty when nothing is left.
+ * Folds a title to an id by format.md, rule 7; letters such as `ä` and `ß` become two. If the result is too long for an
+ * id, uses the fold of earlier versions. Empty when nothing is left.
  */
 export function foldStepId(title: string): string {
   const folded = LETTERS.reduce((text, [letter, two]) => text.replace(letter, two), title.normalize('NFKD'));
@@ -21,7 +21,7 @@ export function foldStepId(title: string): string {
   return stepIdFault(old) === undefined ? old : id;
 }
 
-/** The id that earlier versions made of a title, where it is another valid one: files may still use it. */
+/** The id that earlier versions derived from a title, if it is another valid one: files may still use it. */
 export function oldStepId(title: string): string | undefined {
   const old = fold(title);
   return old === foldStepId(title) || stepIdFault(old) !== undefined ? undefined : old;
@@ -37,7 +37,7 @@ function fold(title: string): string {
   return /^[0-9]/.test(folded) ? `step_${folded}` : folded;
 }
 
-/** What is wrong with an id, or undefined. */
+/** The fault of an id; undefined when it is valid. */
 export function stepIdFault(id: string): string | undefined {
   if (RESERVED.has(id)) return `\`${id}\` is a word of the expression language and no id.`;
   return /^[a-z_][a-z0-9_]*$/.test(id) && id.length <= 100 ? undefined : `\`${id}\` is not a valid id.`;

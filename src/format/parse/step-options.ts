@@ -113,7 +113,7 @@ const schema: Reader<JsonObject> = {
   },
 };
 
-/** Options whose value is the rest of the line, byte for byte. */
+/** Options whose value is the rest of the line, unchanged. */
 export const RAW_OPTIONS: ReadonlySet<string> = new Set(['when', 'until', 'each']);
 
 export const STEP_OPTIONS = {

@@ -1,13 +1,13 @@
 import type { ReadFlow, ReadGroup, ReadStep } from './flow-model.js';
 
-/** Where an id stands: top-level nodes count from 0; a branch has its group's place. */
+/** The position of a node: the index of its top-level node, from 0; a branch has its group's index. */
 export interface IdPlace {
   readonly node: ReadStep | ReadGroup;
   readonly index: number;
   readonly group?: ReadGroup;
 }
 
-/** The ids of a flow, groups included; of two equal ones the first. */
+/** The nodes of a flow by id, including groups. Of two with the same id, the first. */
 export type StepScope = ReadonlyMap<string, IdPlace>;
 
 export function scopeOf({ nodes }: ReadFlow): StepScope {

@@ -1,6 +1,6 @@
 import { segments } from '../text/segments.js';
 
-/** Markdown without its HTML comments; those in code stay. */
+/** Removes HTML comments from markdown, except in code. */
 export function withoutComments(markdown: string): string {
   if (!markdown.includes('<!--')) return markdown;
   return segments(markdown)

@@ -9,10 +9,10 @@ import { allNodes } from '../parse/step-scope.js';
 /** A file of a kind, found by its name. */
 export type Found<K extends FileModel['kind']> = ReadFile & { readonly model: Extract<FileModel, { kind: K }> };
 
-/** The files of a tree by what they are: what one file may say of another is looked up here. */
+/** The files of a tree by kind and name. References between files are resolved here. */
 export interface Catalog {
   readonly files: ReadonlyMap<string, SourceFile>;
-  /** Paths of the tree in order, for prefixes. */
+  /** Sorted paths of the tree, for prefix searches. */
   readonly paths: readonly string[];
   readonly read: readonly ReadFile[];
   readonly defaults: Found<'workspace'> | undefined;
@@ -32,7 +32,7 @@ function layerKey(layer: string, name: string): string {
   return `${layer}${name}`;
 }
 
-/** Where an agent looks, nearest first: its own folder, the workspace, the account's library. */
+/** The layers that an agent searches, nearest first: its own folder, the workspace, the account's library. */
 export function layersOf(agent: string): readonly string[] {
   return [`agents/${agent}/`, '', LIBRARY];
 }
@@ -72,7 +72,7 @@ export function nearestIn<T>(map: ReadonlyMap<string, T>, agent: string, name: s
   return undefined;
 }
 
-/** Every name that an agent can reach in a map, each once, the nearest. */
+/** All entries of a map that an agent can reach, the nearest for each name. */
 export function reachableIn<T>(map: ReadonlyMap<string, T>, agent: string): Map<string, T> {
   const reachable = new Map<string, T>();
   for (const layer of [...layersOf(agent)].reverse()) {
@@ -91,7 +91,7 @@ interface Target {
   readonly flows: Flows;
 }
 
-/** An eval that names the steps of its target by their ids of today, also where it uses those of earlier versions. */
+/** The eval with the current ids of its target's steps, instead of those of earlier versions. */
 function withCurrentSteps(evalFile: Found<'eval'>, flows: Flows): Found<'eval'> {
   const { model } = evalFile;
   const { name = '' } = model.keys.values.target ?? {};

@@ -1,6 +1,6 @@
 import { type Catalog, layersOf } from './catalog.js';
 
-/** The path of a knowledge file that an agent pins by its path under knowledge/, `.md` left out; the nearest. */
+/** The path of a pinned knowledge file. A pin is the path below knowledge/, without `.md`; the nearest wins. */
 export function findPinned(catalog: Catalog, agent: string, pin: string): string | undefined {
   const path = pin.replace(/^knowledge\//, '').replace(/\.md$/, '');
   for (const layer of layersOf(agent)) {

@@ -1,4 +1,4 @@
-/** A heading as an anchor, as code hosts write it: lower case, blanks to hyphens, other signs dropped. */
+/** A heading's anchor as code hosts write it: lower case, hyphens for blanks, other signs dropped. */
 export function headingSlug(heading: string): string {
   return heading
     .trim()
@@ -7,7 +7,7 @@ export function headingSlug(heading: string): string {
     .replace(/\s/g, '-');
 }
 
-/** Whether `#wanted` of a link means this heading: by its text, or by its slug. */
+/** True if `#wanted` of a link means this heading: by its text, or by its slug. */
 export function isHeading(heading: string, wanted: string): boolean {
   const text = (value: string) => value.trim().replace(/\s+/g, ' ').toLowerCase();
   return text(heading) === text(wanted) || headingSlug(heading) === headingSlug(wanted);

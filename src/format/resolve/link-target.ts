@@ -1,6 +1,8 @@
 import { LIBRARY, layersOf } from './catalog.js';
 
-/** Folders whose files a text may link, and whether a missing one is an error: the others fill while the service runs. */
+/**
+ * Folders whose files a text may link, and the severity of a missing file: some folders are filled only at run time.
+ */
 const ROOTS: Readonly<Record<string, 'error' | 'warning'>> = {
   knowledge: 'error',
   memory: 'warning',
@@ -12,12 +14,12 @@ const ROOTS: Readonly<Record<string, 'error' | 'warning'>> = {
 
 export type LinkTarget =
   | { readonly kind: 'file' | 'folder'; readonly path: string }
-  /** Exists outside the tree. */
+  /** The file exists outside of the tree. */
   | { readonly kind: 'live' }
   | { readonly kind: 'missing'; readonly severity: 'error' | 'warning' }
   | { readonly kind: 'outside' };
 
-/** Paths that exist, as sets of files and of folders, so that a link is one look-up. */
+/** Existing paths, as sets of files and folders, so that resolving a link is one lookup. */
 export interface PathIndex {
   readonly files: ReadonlySet<string>;
   readonly folders: ReadonlySet<string>;
@@ -35,7 +37,7 @@ export function pathIndex(paths: Iterable<string>): PathIndex {
   return { files, folders };
 }
 
-/** What `[[target]]` means in a text that `agent` reads; nearest wins. `.md` may be left out. */
+/** Resolves `[[target]]` in a text that `agent` reads; the nearest wins. `.md` may be left out. */
 export function resolveLink(
   tree: PathIndex,
   live: PathIndex,

@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.js';
 
-/** The agents named and all those that they may hand work to, at any depth. */
+/** The named agents and all agents that they can delegate to, at any depth. */
 export function agentsReachedFrom(catalog: Catalog, names: Iterable<string>): Set<string> {
   const reached = new Set<string>();
   const waiting = [...names];

@@ -2,7 +2,7 @@ import type { Found } from './catalog.js';
 
 const PLACEHOLDER = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** Names in the `${…}` of some texts, each once. */
+/** The names in `${…}` of the texts, each once. */
 export function placeholdersIn(texts: Iterable<string>): string[] {
   const names = new Set<string>();
   for (const text of texts) for (const match of text.matchAll(PLACEHOLDER)) names.add(match[1] ?? '');
@@ -18,7 +18,7 @@ interface Connection {
   readonly args?: readonly string[];
 }
 
-/** The texts of a tool or a server that may hold placeholders. */
+/** The texts of a tool or a server that may contain placeholders. */
 export function secretTexts({ url, base, command, headers = {}, env = {}, args = [] }: Connection): string[] {
   const single = [url, base, command].filter((text) => text !== undefined);
   return [...single, ...Object.values(headers), ...Object.values(env), ...args];

@@ -1,7 +1,7 @@
 import type { SourceFile } from '../model.js';
 import type { Catalog, Found } from './catalog.js';
 
-/** A path that a file names, from the folder that it is in; undefined when it leaves the tree. */
+/** Resolves a path relative to the folder of the file that names it; undefined when it leaves the tree. */
 export function resolveBeside(from: string, path: string): string | undefined {
   const parts = from.split('/').slice(0, -1);
   for (const part of path.split('/')) {
@@ -12,14 +12,14 @@ export function resolveBeside(from: string, path: string): string | undefined {
   return parts.join('/');
 }
 
-/** The program that a script tool names in `run:`, by its path in the tree; undefined when it is code in the body. */
+/** The path of the program that a script tool names in `run:`; undefined when the program is code in the body. */
 export function programPath({ model, source }: Found<'tool'>): string | undefined {
   const run = model.keys.values.run?.name;
   if (run === undefined) return undefined;
   return run.startsWith('library/scripts/') ? run : resolveBeside(source.path, run);
 }
 
-/** Every file of a tool's folder. A flat tool has none but the program that it names. */
+/** All files of a tool's folder. A flat tool has only the program that it names. */
 export function filesBeside(catalog: Catalog, tool: Found<'tool'>): SourceFile[] {
   const { path } = tool.source;
   if (path.endsWith('/tool.md')) {

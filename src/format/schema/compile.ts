@@ -5,14 +5,17 @@ import { Lru } from '../../shared/lru.js';
 import { compilePattern, isPattern } from '../values/pattern.js';
 import { MAPS, VALUES } from './json-schema.js';
 
-/** Compiling takes about a millisecond a node. A workspace's own schemas are small; those of foreign tools need not be. */
+/**
+ * Compiling takes about a millisecond per node. A workspace's own schemas are small; those of foreign tools may be
+ * large.
+ */
 const MAX_NODES = { strict: 1_000, lenient: 5_000 } as const;
 const MAX_DEPTH = 64;
 const MAX_PATTERNS_NAMED = 10;
-/** References that one validation may follow: two that meet the same data twice double it with every level. */
+/** Maximum number of references in one validation: two references on the same data double the work at each level. */
 const MAX_STEPS = 20_000;
 
-/** A keyword that marks each reference in the compiled copy. */
+/** A keyword that is added next to each reference in the compiled copy, to count it. */
 const STEP = 'x-signalbox-step';
 let steps = 0;
 
@@ -23,9 +26,9 @@ type Mode = keyof typeof MAX_NODES;
 const ajvs = { strict: createAjv(true), lenient: createAjv(false) } as const;
 
 /**
- * Compiles with ajv, in a form that cannot hang: RE2 patterns, counted references, hashed `uniqueItems`, nothing remote.
- * Without `strict`, for schemas that others wrote: a pattern that RE2 does not have is left out, and where an object's
- * schema still does not compile, only the properties that do are checked.
+ * Compiles with ajv in a form that cannot hang: RE2 patterns, counted references, hashed `uniqueItems`, no remote
+ * references. Without `strict`, for foreign schemas, patterns that RE2 does not support are left out. If an object's
+ * schema still does not compile, only the properties that compile are checked.
  */
 export function compileSchema(schema: JsonObject, options: { readonly strict: boolean }): Compiled {
   const key = `${options.strict} ${JSON.stringify(schema)}`;
@@ -38,7 +41,7 @@ function compileFresh(schema: JsonObject, mode: Mode): Compiled {
   return compileWhole(compilablePart(schema), mode);
 }
 
-/** Of an object's schema, the properties that compile by themselves; any value is accepted for the others. */
+/** The part of an object's schema that compiles: other properties accept any value. */
 function compilablePart(schema: JsonObject): JsonObject {
   const { properties, required, $defs, definitions } = schema;
   const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
@@ -62,7 +65,7 @@ function compileWhole(schema: JsonObject, mode: Mode): Compiled {
   } catch (error) {
     return { ok: false, message: reason(error) };
   } finally {
-    // All but the meta-schemas: no schema may see another's `$id`.
+    // Remove all schemas but the meta-schemas: no schema may see another's `$id`.
     ajv.removeSchema();
   }
 }
@@ -94,7 +97,7 @@ function createAjv(strictSchema: boolean): Ajv2020 {
       !on || new Set(items.map((item) => canonicalJson(item))).size === items.length,
   });
   ajv.addKeyword({ keyword: STEP, schemaType: 'boolean', validate: step });
-  // Known to people who write OpenAPI, and without a meaning here.
+  // Keywords of OpenAPI, which have no effect here.
   for (const keyword of ['example', 'xml', 'externalDocs', 'discriminator']) ajv.addKeyword(keyword);
   return ajv;
 }
@@ -110,7 +113,7 @@ interface Counting {
   readonly mode: Mode;
 }
 
-/** Copies a schema, puts a step beside each reference, and refuses what is too big or too deep. */
+/** Copies a schema, adds a step next to each reference, and refuses schemas that are too large or too deep. */
 function count(schema: unknown, seen: Counting, depth: number): Json {
   seen.left -= 1;
   if (seen.left < 0 || depth > MAX_DEPTH) throw new Error('the schema is too big or nested too deep');
@@ -132,14 +135,17 @@ function countEntry(key: string, value: unknown, seen: Counting, depth: number):
   return Object.fromEntries(entries.map(([name, entry]) => [name, count(entry, seen, depth + 2)]));
 }
 
-/** Without its pattern, a property that only a pattern allows would be refused as an additional one. */
+/**
+ * True for a pattern that RE2 does not support. Then `additionalProperties` is dropped too, since it would refuse the
+ * properties that only the pattern allows.
+ */
 function isUnsupported(schema: Readonly<Record<string, unknown>>, key: string, value: unknown): boolean {
   if (key === 'pattern') return typeof value === 'string' && !isPattern(value);
   const isExtra = key === 'additionalProperties' || key === 'unevaluatedProperties';
   return isExtra && isRecord(schema.patternProperties) && !Object.keys(schema.patternProperties).every(isPattern);
 }
 
-/** The patterns of a schema that are left out where it is checked, since RE2 does not have them; at most ten. */
+/** The patterns of a schema that validation leaves out, since RE2 does not support them; at most ten. */
 export function unsupportedPatterns(schema: unknown): readonly string[] {
   const found = new Set<string>();
   const left: unknown[] = [schema];

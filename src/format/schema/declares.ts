@@ -3,7 +3,7 @@ import { atPointer } from '../../shared/json-pointer.js';
 
 const MAX_DEPTH = 50;
 
-/** Whether a schema declares the field at this path, in any of its branches; `[]` is any item of a list. */
+/** True if a schema declares the field at this path, in any of its branches; `[]` is any item of a list. */
 export function declares(schema: unknown, path: readonly string[]): boolean {
   return isRecord(schema) && declaresIn(schema as JsonObject, { path, root: schema as JsonObject, depth: 0 });
 }

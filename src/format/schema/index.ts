@@ -12,7 +12,10 @@ export type SchemaInfo = 'yaml schema' | 'json schema' | 'yaml form' | 'json for
 
 type Read = { ok: true; schema: JsonObject } | { ok: false; message: string; line: number };
 
-/** Reads a schema block, Picoschema or JSON Schema, to JSON Schema 2020-12 that compiles. `line` counts from 1 in `source`. */
+/**
+ * Reads a schema block, Picoschema or JSON Schema, to JSON Schema 2020-12 that compiles. `line` counts from 1 in
+ * `source`.
+ */
 export function readSchema(source: string, info: SchemaInfo): Read {
   const language = info.startsWith('json') ? 'json' : 'yaml';
   const parsed = parseSource(source, language);
@@ -29,7 +32,7 @@ export function readSchema(source: string, info: SchemaInfo): Read {
   return compiled;
 }
 
-/** A flow's `input:`, Picoschema or JSON Schema as a value of the frontmatter, to JSON Schema that compiles. */
+/** Reads a flow's `input:`, Picoschema or JSON Schema as a frontmatter value, to JSON Schema that compiles. */
 export function picoschema(value: unknown): { ok: true; schema: JsonObject } | { ok: false; message: string } {
   if (isJsonSchema(value, 'yaml')) return checked(value);
   const pico = fromPicoschema(value);
@@ -46,7 +49,7 @@ function checked(value: unknown): { ok: true; schema: JsonObject } | { ok: false
     : { ok: false, message: 'the schema refers to itself without end' };
 }
 
-/** References that lead back to themselves without going down into the value end the stack on any value. */
+/** References that lead back to themselves without descending into the value exhaust the stack on any value. */
 function ends(run: (value: unknown) => unknown): boolean {
   try {
     run(null);

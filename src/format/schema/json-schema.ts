@@ -15,9 +15,8 @@ export const MAPS = new Set(['properties', 'patternProperties', '$defs', 'defini
 export const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired', 'type']);
 
 /**
- * Whether a written schema is JSON Schema rather than Picoschema. Picoschema fields may be called `type` or
- * `items`, so a keyword counts only with the value that it has in JSON Schema. In a `json` block a lone scalar
- * type is JSON Schema as well.
+ * True if a schema is JSON Schema and not Picoschema. Picoschema fields may be called `type` or `items`, so a keyword
+ * counts only with a value that JSON Schema allows. In a `json` block, a lone scalar type is JSON Schema too.
  */
 export function isJsonSchema(value: unknown, language: 'yaml' | 'json'): boolean {
   if (typeof value === 'boolean') return true;
@@ -29,7 +28,7 @@ export function isJsonSchema(value: unknown, language: 'yaml' | 'json'): boolean
   return isTyped(value) || (language === 'json' && typeof value.type === 'string' && /^[a-z]+$/.test(value.type));
 }
 
-/** Picoschema has no types of these names, so that they can only be meant as JSON Schema. */
+/** Picoschema has no types of these names, so they can only be JSON Schema. */
 function isTyped({ type }: Readonly<Record<string, unknown>>): boolean {
   return (
     type === 'object' || type === 'array' || (Array.isArray(type) && type.every((entry) => typeof entry === 'string'))

@@ -7,7 +7,7 @@ export type Parsed =
 
 const MAX_SOURCE = 64 * 1024;
 
-/** Reads the text of a schema block; `lineOf` gives the line, from 1, of the key that a path leads to. */
+/** Parses the text of a schema block. `lineOf` returns the line, from 1, of the key at a path. */
 export function parseSource(source: string, language: 'yaml' | 'json'): Parsed {
   if (source.length > MAX_SOURCE) return { ok: false, message: 'the schema is longer than 64 KiB', line: 1 };
   return language === 'json' ? parseJson(source) : parseYaml(source);
@@ -18,11 +18,11 @@ function parseYaml(source: string): Parsed {
   const [fault] = faults;
   if (fault) return { ok: false, message: fault.message, line: lineAt(source, fault.offset) };
   const lineOf = (path: readonly string[]) => lineAt(source, keyOffset(node, path));
-  // A bound of a schema is compared as a double.
+  // The limits in a schema are compared as doubles.
   return { ok: true, value: toDoubles(node?.value ?? null), lineOf };
 }
 
-/** The offset of the last key of the path that exists. */
+/** The offset of the last existing key of the path. */
 function keyOffset(root: YamlNode | null, path: readonly string[]): number {
   let node = root;
   let offset = 0;

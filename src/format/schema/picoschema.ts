@@ -1,7 +1,7 @@
 import { closest } from '../../shared/closest.js';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
 
-/** `at` is the path of keys to what is wrong. */
+/** `at` is the path of keys to the fault. */
 export type PicoResult = { ok: true; schema: JsonObject } | { ok: false; message: string; at: readonly string[] };
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'any'] as const;
@@ -18,8 +18,8 @@ class Refused extends Error {
 }
 
 /**
- * Picoschema, as Dotprompt defines it, to JSON Schema: `name: type, description`, `name?` (may be left out
- * or null), `name(array|enum|object, description)`, and `(*)` for further keys. Objects are strict.
+ * Converts Picoschema, as Dotprompt defines it, to JSON Schema: `name: type, description`, `name?` (optional or null),
+ * `name(array|enum|object, description)`, and `(*)` for further keys. Objects are strict.
  */
 export function fromPicoschema(value: unknown): PicoResult {
   try {

@@ -6,12 +6,12 @@ import { compileSchema } from './compile.js';
 
 const MAX_MESSAGES = 20;
 
-/** What is wrong with `value`, one sentence a fault and at most 20, like `amount must be number`; empty when it fits. */
+/** The faults of `value`, at most 20 sentences such as `amount must be number`; empty when it is valid. */
 export function validate(schema: JsonObject, value: unknown): readonly string[] {
   const compiled = compileSchema(schema, { strict: false });
   if (!compiled.ok) return [compiled.message];
   try {
-    // The checker knows doubles alone: of a large integer it sees the type and about the size.
+    // ajv knows only doubles: it sees a large integer's type and approximate size.
     const messages = (compiled.validate(toDoubles(value)) ?? []).map(sentence);
     return [...new Set(messages)].slice(0, MAX_MESSAGES);
   } catch (error) {

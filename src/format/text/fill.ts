@@ -4,7 +4,7 @@ import { PATH } from './read-text.js';
 
 type Roots = Readonly<Record<string, Json>>;
 
-/** What a path leads to in the roots' own data; undefined when a part is missing. */
+/** The value at a path in the roots; undefined when a part is missing. */
 export function renderPath(path: string, roots: Roots): Json | undefined {
   let value: Json | undefined = roots;
   for (const key of keysOf(path)) {
@@ -15,7 +15,7 @@ export function renderPath(path: string, roots: Roots): Json | undefined {
   return value;
 }
 
-/** A header's name as its sender writes it; it is kept in lower case with `_`. */
+/** The keys of a path. Senders spell header names in any way; they are stored in lower case with `_`. */
 function keysOf(path: string): string[] {
   const [root = '', part, name, ...rest] = path.split('.');
   if (root !== 'trigger' || part !== 'headers' || name === undefined) return path.split('.');
@@ -25,8 +25,8 @@ function keysOf(path: string): string[] {
 const VALUE = /\\\{\{|\{\{([^{}]*)\}\}/g;
 
 /**
- * Fills the `{{path}}` marks of a `with:` value, at any depth. A string that is exactly one mark keeps the
- * type of what it names (null when that is missing); inside other text it is written out, missing as nothing.
+ * Fills the `{{path}}` marks of a `with:` value, at any depth. A string that is exactly one mark gets the value with
+ * its type (null when missing). Within other text the value is written out, and a missing one is empty.
  */
 export function fillWith(value: Json, roots: Roots): Json {
   if (typeof value === 'string') return fillString(value, roots);

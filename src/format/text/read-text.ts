@@ -9,15 +9,15 @@ export interface Mark {
   readonly offset: number;
 }
 
-/** A path of data: names, or numbers into lists, with dots between. */
+/** A data path: names, or indexes into lists, separated by dots. */
 export const PATH = /^[A-Za-z_][\w-]*(?:\.(?:[A-Za-z_][\w-]*|\d+))*$/;
 
 const MARKS = /\\(?=\{\{|\$\{|\[\[)(?:..)|\{\{|\[\[|\$\{([A-Z][A-Z0-9_]*)\}/g;
 const MAX_MARK = 400;
 
 /**
- * Reads instruction text: `{{path}}` anywhere, `[[path#heading|label]]` outside code, `${NAME}` reported,
- * HTML comments left out, `\{{` literal. With `links: false` a `[[…]]` is text. Never throws.
+ * Reads instruction text: `{{path}}` anywhere, `[[path#heading|label]]` outside code, `${NAME}` reported, HTML comments
+ * left out, `\{{` literal. With `links: false`, a `[[…]]` is text. Never throws.
  */
 export function readText(
   source: string,
@@ -38,7 +38,7 @@ class Reader {
 
   read({ start, end }: Segment, links: boolean): void {
     const marks = new RegExp(MARKS);
-    // Only up to the segment's end: a search beyond it, for each of many segments, would be quadratic.
+    // Search only up to the segment's end: searching beyond it for each segment would be quadratic.
     const upToEnd = this.source.slice(0, end);
     marks.lastIndex = start;
     let open = start;
@@ -77,7 +77,7 @@ class Reader {
     return { piece: { kind: 'value', path }, end: at + inner[0].length };
   }
 
-  /** A line break in a link counts as a blank, since wrapped text may have one there. */
+  /** A line break in a link counts as a blank, since text may be wrapped there. */
   #link(at: number, end: number): { piece: Piece; end: number } | undefined {
     if (end < 0) return undefined;
     const match = /^\[\[([^[\]|#]+)(?:#([^[\]|]*))?(?:\|([^[\]]*))?\]\]/.exec(

@@ -8,8 +8,8 @@ export interface Segment {
 const FENCE = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(`{3,}(?=[^`\n]*$)|~{3,})/;
 
 /**
- * Cuts markdown into prose, code (fences and spans) and HTML comments, in order and without gaps.
- * CommonMark's rules, except for indented code, which looks like a list's text and counts as prose.
+ * Splits markdown into prose, code (fences and spans) and HTML comments, in order and without gaps. Follows CommonMark,
+ * except that indented code counts as prose, since it looks like the text of a list.
  */
 export function segments(source: string): readonly Segment[] {
   return new Scanner(source).scan();
@@ -17,10 +17,10 @@ export function segments(source: string): readonly Segment[] {
 
 class Scanner {
   readonly #out: Segment[] = [];
-  /** Where the prose that is not cut yet begins. */
+  /** The start of the prose that is not emitted yet. */
   #open = 0;
   #at = 0;
-  /** Run length to the place up to which no closing run of that length exists. */
+  /** For each run length, the offset before which no closing run of that length exists. */
   readonly #noCloser = new Map<number, number>();
 
   constructor(private readonly source: string) {}
@@ -43,7 +43,7 @@ class Scanner {
     return this.#at === 0 || this.source[this.#at - 1] === '\n';
   }
 
-  /** The next place that may matter: a mark, or the start of a line. */
+  /** The next offset that may matter: a mark, or the start of a line. */
   #nextOf(): number {
     const next = /[\\<`\n]/g;
     next.lastIndex = this.#at;
@@ -85,7 +85,7 @@ class Scanner {
     else this.#cut('code', this.#at, end);
   }
 
-  /** Where the run of exactly `length` backticks ends that closes the span, within the paragraph. */
+  /** The end of the run of exactly `length` backticks that closes the span, within the paragraph. */
   #closer(from: number, length: number): number | undefined {
     if ((this.#noCloser.get(length) ?? -1) > from) return undefined;
     const runs = /`+|\n[ \t]*\r?\n/g;

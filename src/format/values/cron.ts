@@ -12,7 +12,10 @@ const NICKNAMES: Readonly<Record<string, string>> = {
   '@annually': '0 0 1 1 *',
 };
 
-/** A cron line of five fields (minute hour day month weekday) that fires at all; `cron` has its blanks folded. */
+/**
+ * A cron line of five fields (minute hour day month weekday) that fires at least once. `cron` has normalized white
+ * space.
+ */
 export function readCron(text: string): { ok: true; cron: string } | { ok: false; message: string } {
   const cron = foldCron(text);
   if (cron.startsWith('@')) return { ok: false, message: nickname(cron) };
@@ -20,7 +23,7 @@ export function readCron(text: string): { ok: true; cron: string } | { ok: false
   if (fields !== 5) return { ok: false, message: wrongCount(fields) };
   if (cron.length > 200) return { ok: false, message: 'cron is longer than 200 characters' };
   try {
-    // Reads the minutes and hours too; of the days it knows only one of the two ways in which they go together.
+    // Also validates minutes and hours. Croner knows only one of the two ways to combine the day fields.
     new Cron(cron, { mode: '5-part', paused: true });
     const [minute = '', hour = ''] = cron.split(' ');
     fieldNumbers(minute, 59);

@@ -1,4 +1,4 @@
-/** `0.80` or `$1.50`, or a number as YAML reads it, to USD; undefined unless it is an amount with at most 9 decimals. */
+/** Parses `0.80`, `$1.50` or a YAML number to USD; undefined unless it is an amount with at most 9 decimals. */
 export function parseMoney(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0 && value <= MAX_USD ? value : undefined;
   if (typeof value !== 'string') return undefined;

@@ -1,10 +1,10 @@
-/** Which client installs a package, by the word before the colon in `pip:requests`. */
+/** The client that installs a package: the word before the colon in `pip:requests`. */
 export type PackageManager = 'pip' | 'npm';
 
 export interface PackageWish {
-  /** Null when the name does not show it: then the runtime's only interpreter decides. */
+  /** Null when the name does not tell: then the runtime's only interpreter decides. */
   readonly manager: PackageManager | null;
-  /** As the client takes it; never an option, a path or an address. */
+  /** The argument for the client; never an option, a path or a URL. */
   readonly spec: string;
 }
 
@@ -26,7 +26,7 @@ export function parsePackage(text: string): PackageWish | null {
   return fits.npm ? { manager: 'npm', spec: rest } : null;
 }
 
-/** A version of an interpreter, as far as it is to be held to: `3`, `3.12`, `22.11.0`. */
+/** An interpreter's version, complete or a prefix: `3`, `3.12`, `22.11.0`. */
 export function isInterpreterVersion(text: string): boolean {
   return /^\d{1,3}(\.\d{1,3}){0,2}$/.test(text);
 }

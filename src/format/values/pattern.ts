@@ -1,14 +1,14 @@
 import { RE2JS } from '@bufbuild/re2';
 import { Lru } from '../../shared/lru.js';
 
-/** Beyond these a pattern's automaton is slow even without backtracking. */
+/** A larger pattern's automaton is slow even without backtracking. */
 const MAX_PATTERN = 1_000;
 const MAX_PROGRAM = 5_000;
 
 export interface Pattern {
-  /** Instructions of its automaton: matching costs at most this times the subject's length. */
+  /** Instructions of the automaton. Matching costs at most this times the subject's length. */
   readonly size: number;
-  /** Whether the pattern is found anywhere in the subject. */
+  /** True if the pattern matches anywhere in the subject. */
   test(subject: string): boolean;
   /** The source, by which ajv identifies patterns. */
   toString(): string;
@@ -16,12 +16,12 @@ export interface Pattern {
 
 const patterns = new Lru<string, Pattern>(200);
 
-/** Compiles an RE2 pattern, which cannot backtrack; throws a sentence when it is none, or too big. */
+/** Compiles an RE2 pattern, which cannot backtrack. Throws a sentence for an invalid or too large one. */
 export function compilePattern(source: string): Pattern {
   return patterns.get(source) ?? patterns.set(source, compileFresh(source));
 }
 
-/** Whether RE2 has the pattern: it has no look-around and no back references, which other engines do. */
+/** True if RE2 supports the pattern: it has no look-around and no back references. */
 export function isPattern(source: string): boolean {
   try {
     compilePattern(source);

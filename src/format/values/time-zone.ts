@@ -1,4 +1,4 @@
-/** Whether the runtime's IANA data knows the zone by this name; offsets like `+02:00` are not zones. */
+/** True if the runtime's IANA data has a zone of this name. Offsets such as `+02:00` are not zones. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/.test(name) || name.length > 64) return false;
   try {

@@ -13,7 +13,7 @@ const CLOSING = /(?:\r\n|\n|\r)---[ \t]*(?=\r|\n|$)/g;
 export function readFrontmatter(text: string): Frontmatter {
   const opening = OPENING.exec(text);
   if (!opening) return text.trimEnd() === '---' ? { kind: 'unclosed' } : { kind: 'none', bodyStart: 0 };
-  // From the end of the dashes, so that frontmatter of no lines closes too.
+  // Search from the end of the opening dashes, so that empty frontmatter is closed too.
   CLOSING.lastIndex = 3;
   const closing = CLOSING.exec(text);
   if (!closing) return { kind: 'unclosed' };

@@ -2,10 +2,10 @@ import { CST, isMap, isScalar, isSeq, Lexer, type Pair, type ParsedNode, Parser,
 import { exactInteger } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 
-/** No real document is this deep; deeper ones would only exhaust the stack. */
+/** No real document is this deep. Deeper ones would only exhaust the stack. */
 const MAX_DEPTH = 40;
 
-/** A line of `key: value` has eight. Each costs about as much to read as any other, whatever it is. */
+/** Maximum number of tokens; a line of `key: value` has eight. Every token takes about the same time to read. */
 const MAX_PARTS = 40_000;
 
 const MARKS: Readonly<Record<string, ScanFault['kind']>> = {
@@ -19,7 +19,7 @@ const MARKS: Readonly<Record<string, ScanFault['kind']>> = {
 export interface YamlNode {
   readonly value: Json;
   readonly offset: number;
-  /** A scalar as it is spelled: `3.10` is the number 3.1. */
+  /** A scalar as spelled: `3.10` is the number 3.1. */
   readonly source?: string;
   readonly entries?: ReadonlyMap<string, YamlEntry>;
   readonly items?: readonly YamlNode[];
@@ -39,7 +39,7 @@ interface YamlFault {
 }
 
 export interface YamlRead {
-  /** Null when there is nothing, or when a fault leaves no meaning. */
+  /** Null for an empty document, or when a fault leaves no value. */
   readonly node: YamlNode | null;
   readonly faults: readonly YamlFault[];
 }
@@ -61,8 +61,8 @@ const SCAN: Readonly<Record<ScanFault['kind'], (text: string) => Omit<YamlFault,
 };
 
 /**
- * Reads one YAML 1.2 document (core schema). Tags, anchors, aliases, merge keys, duplicate keys and collections as
- * keys are faults. `base` is where `source` begins in the text that the offsets are to be in.
+ * Reads one YAML 1.2 document (core schema). Tags, anchors, aliases, merge keys, duplicate keys and collections as keys
+ * are faults. `base` is the offset of `source` in the text that the offsets refer to.
  */
 export function readYaml(source: string, base = 0): YamlRead {
   const scanned = scanYaml(source).map(({ kind, offset, text }) => ({ ...SCAN[kind](text), offset: base + offset }));
@@ -71,7 +71,7 @@ export function readYaml(source: string, base = 0): YamlRead {
     version: '1.2',
     schema: 'core',
     merge: false,
-    // Its own check is quadratic; entries() finds the same keys.
+    // The library's own check is quadratic; entries() finds duplicate keys.
     uniqueKeys: false,
     prettyErrors: false,
     logLevel: 'silent',
@@ -104,7 +104,7 @@ function toNode(node: ParsedNode, base: number, faults: YamlFault[]): YamlNode {
   return { value: value as Json, offset, ...(source === undefined ? {} : { source }) };
 }
 
-/** No more digits than JSON may have here. */
+/** Not more digits than JSON may have here. */
 const INTEGER = /^[-+]?\d{1,1000}$/;
 
 function isLarge(value: unknown, source: string | undefined): source is string {
@@ -153,8 +153,8 @@ interface ScanFault {
 }
 
 /**
- * Walks the tokens, in time linear in the source, for what is refused before anything is composed. Ends at the first
- * place that nests too deep, or where there are too many parts.
+ * Scans the tokens for faults before anything is composed, in linear time. Stops at the first place that nests too
+ * deep, or when there are too many parts.
  */
 function scanYaml(source: string): ScanFault[] {
   const faults: ScanFault[] = [];
@@ -162,7 +162,7 @@ function scanYaml(source: string): ScanFault[] {
   let previous = '';
   let parts = 0;
   for (const lexeme of new Lexer().lex(source)) {
-    // The text of a scalar is a lexeme of its own behind a control mark, and may begin with any sign.
+    // A scalar's text is a separate lexeme after a control mark, and may begin with any sign.
     const kind = previous === CST.SCALAR ? undefined : MARKS[CST.tokenType(lexeme) ?? ''];
     const { offset } = parser;
     if (kind !== undefined) faults.push({ kind, offset, text: lexeme.trim().slice(0, 60) });

@@ -4,7 +4,10 @@ import { type Block, end, isHeading, start } from '../markdown.js';
 import { type Findings, report } from '../source.js';
 import { lettersOf } from './known-keys.js';
 
-/** Text that looks like a heading of the format and is none. `parts` are the names of a case's parts, in an eval. */
+/**
+ * Reports text that looks like a heading of the format and is not one. `parts` are the names of a case's parts, in an
+ * eval.
+ */
 export function checkIgnoredHeadings(
   findings: Findings,
   blocks: readonly Block[],

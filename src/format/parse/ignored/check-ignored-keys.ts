@@ -8,7 +8,7 @@ type Kind = 'workspace' | 'agent' | 'flow' | 'eval' | 'tool' | 'document';
 
 const FENCED = /^(?:`{3,}|~{3,})[ \t]*(?:ya?ml|toml|frontmatter|markdown|md)?[ \t]*$/i;
 const DELIMITER = /^(?:-{2,}|[–—]{1,3}|\+{3,}|\*{3,}|={3,}|;{3,})$/;
-/** No frontmatter is longer, and hostile text may have no blank line. */
+/** Frontmatter is shorter, and hostile text may have no blank line. */
 const MAX_LINES = 200;
 
 const tables = new WeakMap<KeyTable, KnownKeys>();
@@ -36,11 +36,11 @@ export function checkIgnoredKeys(file: OpenFile, table: KeyTable, kind: Kind): b
 interface FirstBlock {
   readonly lines: readonly string[];
   readonly offset: number;
-  /** A line such as `---` or a code fence is before it. */
+  /** True if a line such as `---` or a code fence precedes it. */
   readonly isMarked: boolean;
 }
 
-/** The text before the first blank line; comments and a title before it do not count. */
+/** The text before the first blank line, without comments and a title before it. */
 function firstBlock({ source, bodyStart }: OpenFile): FirstBlock | null {
   const skipped = /^(?:[\s\u200B\uFEFF]|<!--[\s\S]*?-->|#[ \t][^\r\n]*(?=[\r\n]))*/.exec(
     source.text.slice(bodyStart, bodyStart + 10_000),
@@ -57,7 +57,7 @@ function firstBlock({ source, bodyStart }: OpenFile): FirstBlock | null {
   return end < 0 ? null : { lines: rest.slice(0, end), offset, isMarked: true };
 }
 
-/** The keys of the table among `key: value` lines, if no line is anything else. */
+/** The keys of the table in `key: value` lines; none if any line is something else. */
 function namedIn(lines: readonly string[], table: KeyTable): string[] {
   const own = lines.filter((line) => line.trim() !== '' && !/^(?:\s|#)/.test(line));
   const keys = own.map((line) => /^["']?([A-Za-z][\w-]*)["']?\s*[:=](?:\s|$)/.exec(line)?.[1]);
@@ -66,7 +66,7 @@ function namedIn(lines: readonly string[], table: KeyTable): string[] {
   return keys.flatMap((key) => known.get(lettersOf(key ?? '')) ?? []);
 }
 
-/** The keys that all lines look like, with values that fit. */
+/** The keys that all lines seem to have, with valid values. */
 function readIn(lines: readonly string[], keys: KnownKeys): string[] {
   const own = lines.filter((line) => !/^(?:\s|#)/.test(line));
   const look = { keys, left: MAX_LINES };

@@ -46,7 +46,7 @@ const HOMES = {
   },
 } satisfies Record<string, Home>;
 
-/** Lines of a text that look like options of a step, a group, a case or a file, and are read as text. */
+/** Reports lines of text that look like options of a step, a group, a case or a file, and are read as text. */
 export function checkIgnoredOptions(findings: Findings, kind: keyof typeof HOMES, { blocks, read }: Body): void {
   const text = blocks.filter((block) => !isComment(block));
   for (const [index, block] of text.entries()) {
@@ -57,7 +57,7 @@ export function checkIgnoredOptions(findings: Findings, kind: keyof typeof HOMES
   }
 }
 
-/** The limit for one file; real files have fewer lines that begin with an option's name. */
+/** Maximum number of lines of one file to examine: real files have fewer lines that begin with an option's name. */
 const MOST_LINES = 2_000;
 const looks = new WeakMap<Source, Map<KnownKeys, Look>>();
 
@@ -72,7 +72,7 @@ function lookOf(source: Source, keys: KnownKeys): Look {
 interface Place {
   readonly group: TextGroup;
   readonly home: Home;
-  /** The place where options are read. */
+  /** True at the place where options are read. */
   readonly isFirst: boolean;
 }
 
@@ -97,13 +97,16 @@ function checkGroup(findings: Findings, { group, home, isFirst }: Place): void {
   }
 }
 
-/** A line that makes a code block more than an example. Data in JSON and lists of names are often examples. */
+/**
+ * True for a line that shows that a code block is not just an example. Data in JSON and lists of names often are
+ * examples.
+ */
 function isGate({ known, fit, meant, isExact, isPart }: OptionLike, text: string): boolean {
   if (!known.isRisky || fit !== 'strong' || (isPart && !isExact) || /^\s*["'{]/.test(text)) return false;
   return known.key === 'approve' || !/: [[{]/.test(meant);
 }
 
-/** A code block with one shows a whole document. */
+/** A code block with a heading shows a whole document. */
 function isHeadingLine({ text }: { readonly text: string }): boolean {
   return /^\s*##+[ \t]/.test(text);
 }
@@ -131,7 +134,7 @@ function toBeRead({ known, fit, meant }: OptionLike, home: Home): string {
 const MAX_HEADING = 300;
 const IN_HEADING = /(?:^|[\s([{|,;–—-])([A-Za-z][\w-]*\s*[:=]\s*[^\s)\]}][^)\]}]*)/g;
 
-/** `## Sign (approve: human)`: a heading holds no options. */
+/** Reports options in headings, which are not read: `## Sign (approve: human)`. */
 export function checkHeadingText(findings: Findings, title: string, offset: number): void {
   for (const [, text = ''] of title.slice(0, MAX_HEADING).matchAll(IN_HEADING)) {
     const look = lookOf(findings.source, STEP_KEYS);
@@ -145,7 +148,7 @@ export function checkHeadingText(findings: Findings, title: string, offset: numb
 
 const ALMOST_SCHEMA = /^(?:ya?ml|json|pico)?[^a-z]*(schema|form)s?[^a-z]*$/i;
 
-/** A code block that was meant as a schema or a form: it would constrain nothing. */
+/** Reports a code block that was meant as a schema or a form, since it has no effect. */
 export function checkIgnoredSchemas(findings: Findings, blocks: readonly Block[], read: readonly Block[]): void {
   const waiting = [...blocks];
   for (let block = waiting.pop(); block; block = waiting.pop()) {
@@ -161,15 +164,15 @@ export function checkIgnoredSchemas(findings: Findings, blocks: readonly Block[]
 
 interface Seen {
   readonly isFirst: boolean;
-  /** All lines beside it look like options too. */
+  /** True if all lines of the group look like options. */
   readonly isAlone: boolean;
   readonly isListed: boolean;
 }
 
-/** A weak value of these is hardly prose behind a colon. */
+/** A weak value of these keys, after a colon, is rarely prose. */
 const GATE_KEYS: ReadonlySet<string> = new Set(['approve', 'when', 'need']);
 
-/** An error only where prose is unlikely; null where an option without risk is more likely prose. */
+/** An error only if prose is unlikely; null if an option without risk is probably prose. */
 function severityOf(option: OptionLike, { isFirst, isAlone, isListed }: Seen): 'error' | 'warning' | null {
   const { known, fit, isExact, hasSeparator, isPart } = option;
   if (fit === 'no') return null;
@@ -183,17 +186,20 @@ function severityOf(option: OptionLike, { isFirst, isAlone, isListed }: Seen): '
 }
 
 interface KeySeen {
-  /** An item of the list from which options are read. */
+  /** True for an item of the list from which options are read. */
   readonly isInPlace: boolean;
-  /** All lines beside it are a key and a value too. */
+  /** True if all lines of the group are a key and a value. */
   readonly isAllKeys: boolean;
   readonly isListed: boolean;
 }
 
-/** Prose begins with these too, and without them no gate, limit, condition or secret is lost. */
+/** Prose begins with these verbs too, and without them no gate, limit, condition or secret is lost. */
 const VERBS: ReadonlySet<string> = new Set(['retry', 'edit']);
 
-/** By the key alone, whatever its value: its place decides. Elsewhere only a key that prose hardly has counts. */
+/**
+ * The severity by the key alone, whatever its value. In the place of options every key counts, elsewhere only keys that
+ * are unlikely in prose.
+ */
 function severityOfKey(
   { known, isExact }: OptionLike,
   { isInPlace, isAllKeys, isListed }: KeySeen,

@@ -10,7 +10,7 @@ const FILLERS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 const CONNECTIVES: ReadonlySet<string> = new Set(['and', 'or', 'and/or', 'then']);
-/** Words that people write for a decider, and what the format calls it. */
+/** Words that people write for a decider, with the format's name. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ...'person people someone somebody anyone anybody everyone team member'
     .split(' ')
@@ -20,15 +20,15 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The deciders that a value begins with: `the owner, always`. The first word that is not a filler names one, or is
- * nearly the name of one: `humans`, `@owner`.
+ * The deciders at the start of a value: `the owner, always`. The first word that is not a filler must be a decider, or
+ * close to one: `humans`, `@owner`.
  */
 export function decidersAtStart(value: string): ValueStart | null {
   const found = readDeciders(value);
   return found && { text: found.text, fit: found.isSure ? 'strong' : 'weak' };
 }
 
-/** The same of a value that has no other words, so that prose such as `only what is right` does not count. */
+/** The same for a value without other words, so that prose such as `only what is right` does not count. */
 export function decidersAlone(value: string): ValueStart | null {
   const found = readDeciders(value);
   return found?.isAlone ? { text: found.text, fit: 'strong' } : null;
@@ -36,7 +36,7 @@ export function decidersAlone(value: string): ValueStart | null {
 
 interface Deciders {
   readonly text: string;
-  /** A name of the format, or one that is misspelt. */
+  /** True for the format's name, exact or misspelt. */
   readonly isSure: boolean;
   readonly isAlone: boolean;
 }

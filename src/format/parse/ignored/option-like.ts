@@ -5,21 +5,24 @@ import { startOf } from './value-start.js';
 /** A line of text that looks like `key: value` of the format. */
 export interface OptionLike {
   readonly known: KnownKey;
-  /** `no`: the key and a separator alone look like an option. */
+  /** `no`: only the key and the separator look like an option. */
   readonly fit: Fit;
   /** The line as it should have been written. */
   readonly meant: string;
-  /** Key and colon are as the format wants them. */
+  /** True if key and colon are written as the format requires. */
   readonly isExact: boolean;
-  /** A list mark of any kind is before it. */
+  /** True if any list mark precedes it. */
   readonly hasMark: boolean;
-  /** A colon or another sign is between key and value. */
+  /** True if a colon or another sign separates key and value. */
   readonly hasSeparator: boolean;
   /** The value fits only in part, or nearly: `30s max`, `about $5`. */
   readonly isPart: boolean;
 }
 
-/** What lines of one file are compared with, and how many more times: each costs about what reading an option costs. */
+/**
+ * The keys to compare lines of one file with, and the remaining number of comparisons: each takes as long as reading an
+ * option.
+ */
 export interface Look {
   readonly keys: KnownKeys;
   left: number;
@@ -28,14 +31,14 @@ export interface Look {
 /** Longer lines than an option can be are prose. */
 const MAX_LINE = 4_200;
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF\u00AD]/g;
-/** Marks of lists in markdown, in word processors and in tables. A backslash is none: it means the text. */
+/** List marks of markdown, word processors and tables. A backslash is not one: it marks the line as text. */
 const MARK = /^(?:[-+*•●◦▪▫‣⁃∙·–—−‐‑‒―➤►▶→✓✔☐☑]|\(?\d{1,9}[.)]|\(?[A-Za-z][.)](?=\s)|\[[ xX]?\](?=\s)|[|>])\s*/u;
 const EXACT = /^[a-z][a-z_]*: \S/;
-/** Up to three words, and what separates them from the value. */
+/** Up to three words, and the separator before the value. */
 const SEPARATED = /^([^\s:：=|]+(?: [^\s:：=|]+){0,2}?)(?:\s*(?:[:：]|=(?!=)|->|=>|→|\|)|\s+[-–—](?=\s))\s*(\S.*)$/u;
 const LETTERS_FIRST = /^[*_~`"'“‘[({<\s]*[A-Za-z]/u;
 
-/** Reads a line as an option that was almost written as one; null for prose. */
+/** Reads a line that is almost an option; null for prose. */
 export function readOptionLike(line: string, look: Look): OptionLike | null {
   if (line.length > MAX_LINE) return null;
   const { text, hasMark } = withoutMarks(line.replace(INVISIBLE, '').replaceAll('\u00A0', ' ').trim());
@@ -76,7 +79,7 @@ function withKey(look: Look, word: string, { value, hasColon }: Written): Found 
     return withValue(look, key, value) ?? (hasColon ? (withStart(key, value) ?? withKeyAlone(key, value)) : null);
   const near = findNearKey(look.keys, word);
   if (near === null || near.isName) return null;
-  // `Approver: the owner of the shop` has another word, no misspelt one.
+  // `Approver: the owner of the shop` has another word, not a misspelt key.
   const isMisspelt = hasColon && !lettersOf(word).startsWith(near.key);
   const found = withValue(look, near, value) ?? (isMisspelt ? withStart(near, value) : null);
   if (found?.fit === 'strong') return found;
@@ -102,7 +105,7 @@ function withValue(look: Look, known: KnownKey, value: string): Found | null {
   return null;
 }
 
-/** `approve human`: prose begins with such words too, so a value that could be any word does not count. */
+/** `approve human`. Prose begins with such words too, so values that may be any word do not count. */
 function withoutSeparator(look: Look, text: string): Found | null {
   const words = text.split(/\s+/, 4);
   for (const count of [2, 1]) {
@@ -126,7 +129,10 @@ function isShort(text: string): boolean {
   return /^[a-z_*`~]+ [\w./*`~-]+$/.test(text);
 }
 
-/** A value as it is written, without emphasis, without the sentence's end, in lower case, before a further option. */
+/**
+ * Variants of a value: as written, without emphasis, without the sentence's end, in lower case, before a further
+ * option.
+ */
 function* spellings(value: string): Generator<string> {
   const seen = new Set<string>();
   const bare = withoutEnds(value, '*_~` ', '*_~` ');
@@ -141,7 +147,10 @@ function* spellings(value: string): Generator<string> {
 
 const OPENERS: Readonly<Record<string, string>> = { ')': '(', '}': '{', ']': '[' };
 
-/** By hand: a regular expression takes time by the square of a long run. A bracket that is opened in the text stays. */
+/**
+ * Without a regular expression, whose time grows with the square of a long run. A bracket that is opened in the text
+ * stays.
+ */
 function withoutEnds(text: string, atStart: string, atEnd: string): string {
   let [from, to] = [0, text.length];
   while (from < to && atStart.includes(text[from] ?? '')) from += 1;
@@ -155,7 +164,7 @@ function withoutEnds(text: string, atStart: string, atEnd: string): string {
   return text.slice(from, to);
 }
 
-/** How many of each closing bracket there are more than are opened. */
+/** The surplus of each closing bracket over its opening ones. */
 function surplusOf(text: string): Map<string, number> {
   const count = (char: string) => text.split(char).length - 1;
   return new Map(Object.entries(OPENERS).map(([closer, opener]) => [closer, count(closer) - count(opener)]));

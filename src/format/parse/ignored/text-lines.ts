@@ -7,24 +7,24 @@ import type { Source } from '../source.js';
 export interface TextLine {
   readonly text: string;
   readonly offset: number;
-  /** Begins an item of a list, or is in a code block. */
+  /** True if it begins a list item, or is in a code block. */
   readonly isItem: boolean;
 }
 
 /** Lines that belong together: the items of a list, a paragraph, a code block. */
 export interface TextGroup {
   readonly lines: readonly TextLine[];
-  /** Code holds examples too, so it counts only as a whole or by an option that hardly is an example. */
+  /** Code may be an example, so it counts only as a whole, or by an option that is rarely an example. */
   readonly isCode: boolean;
 }
 
-/** Info strings of blocks that people put options in; any other language is an example. */
+/** Info strings of blocks that may hold options. Blocks of other languages are examples. */
 const OPTION_FENCE = /^(?:ya?ml|markdown|md|toml|ini|properties|options|config)?$/i;
 
-/** Tags are looked for in time by the square of a line. */
+/** The search for tags takes time by the square of a line's length. */
 const MAX_HTML_LINE = 500;
 
-/** The groups of lines of a block, down to the bottom of lists and quotes. */
+/** The groups of lines in a block, including nested lists and quotes. */
 export function groupsOf(source: Source, block: Block): TextGroup[] {
   if (block.type === 'list') return listGroups(source, block as Block & List);
   if (block.type === 'blockquote') return childrenOf(block).flatMap((child) => groupsOf(source, child));
@@ -50,7 +50,7 @@ function listGroups(source: Source, list: Block & List): TextGroup[] {
     const nested = first.type === 'paragraph' ? rest : [first, ...rest];
     if (first.type === 'paragraph') {
       const [line, ...more] = linesOf(source, first);
-      // A formatter wraps a long option: its lines are one.
+      // A formatter may wrap a long option: join its lines.
       const joined = [line, ...more].map((part) => part?.text.trim()).join(' ');
       if (line) items.push({ ...line, text: joined, isItem: true });
       if (more.length > 0) deeper.push({ lines: more, isCode: false });
@@ -60,7 +60,7 @@ function listGroups(source: Source, list: Block & List): TextGroup[] {
   return [{ lines: items, isCode: false }, ...deeper];
 }
 
-/** Headings of steps and cases are looked at where they are read. */
+/** Headings of steps and cases are checked where they are read. */
 function headingGroups(source: Source, block: Block & Heading): TextGroup[] {
   if (block.depth < 4) return [];
   const lines = linesOf(source, block).map((line) => ({ ...line, text: line.text.replace(/^\s*#+|\s#+\s*$/g, '') }));
@@ -68,7 +68,7 @@ function headingGroups(source: Source, block: Block & Heading): TextGroup[] {
 }
 
 const FENCE_LINE = /^\s*(?:`{3,}|~{3,})/;
-/** One `#`: a line with more of them is a heading in markdown. */
+/** One `#`. In markdown, a line with more of them is a heading. */
 const COMMENT_LINE = /^\s*(?:#(?!#)|\/\/)/;
 
 function codeGroups(source: Source, block: Block & Code): TextGroup[] {

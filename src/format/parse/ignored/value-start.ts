@@ -11,16 +11,16 @@ const COUNTED = 'zero one two three four five six seven eight nine ten eleven tw
 
 const NUMBER = /^\d{1,9}(?:\.\d{1,9})?/;
 
-/** Any word that begins like a unit, so that `4hs` counts too; a month is not one. */
+/** Any word that begins like a unit, so that `4hs` counts too. `mo` is excluded: a month is not a unit. */
 const UNIT = /^\s*-?\s*(?!mo)([smhdw])[a-z]*/i;
 
-/** The beginning of a value that is an option's, before words that make it prose: `30s max`, `human (Anna)`. */
+/** The start of a value that is valid for the option, before words that look like prose: `30s max`, `human (Anna)`. */
 export interface ValueStart {
   readonly text: string;
   readonly fit: Exclude<Fit, 'no'>;
 }
 
-/** No value that is cut off is longer. */
+/** Only this much of a value is examined. */
 const MAX_START = 200;
 
 const BRACKETED = /^(?:\[[^[\]]*\]|\{[^{}]*\})(?=[\s,;.!])/;
@@ -29,7 +29,7 @@ const BEFORE_BRACKET = /^[^,;([{]*[^,;([{\s](?=\s*[,;([{])/;
 
 const FIRST_WORD = /^\S+/;
 
-/** Only for keys without which a gate, a limit, a condition or a secret is lost. */
+/** Only for risky keys: without them a gate, a limit, a condition or a secret is lost. */
 export function startOf(known: KnownKey, value: string): ValueStart | null {
   if (!known.isRisky) return null;
   const text = value.slice(0, MAX_START).replace(/^[*_~`"'“‘\s]+/u, '');
@@ -40,7 +40,7 @@ export function startOf(known: KnownKey, value: string): ValueStart | null {
     const spelled = start.replace(/[*_~`"'.!?,;:]+$/, '');
     const fit = spelled === '' ? 'no' : known.fit(spelled);
     if (fit === 'no') continue;
-    // `true or false` and `what was used` begin with words that fit, too.
+    // `true or false` and `what was used` begin with valid words too.
     const isName = known.isName && !known.key.includes('_');
     const isCertain = fit === 'strong' || (!known.isName && /\d/.test(spelled)) || (start === cut && !isName);
     if (isCertain) return { text: spelled, fit: 'weak' };
@@ -51,15 +51,15 @@ export function startOf(known: KnownKey, value: string): ValueStart | null {
 
 const SECRET_NAME = /(?<![\w$])[A-Z][A-Z0-9]*_[A-Z0-9_]+(?!\w)/g;
 
-/** Names in capitals among words: `the STRIPE_KEY`. */
+/** Upper-case names within words: `the STRIPE_KEY`. */
 function secretsIn(text: string): string | null {
   const names = text.match(SECRET_NAME) ?? [];
   return names.length === 0 ? null : `[${names.join(', ')}]`;
 }
 
 /**
- * The number, time or word that a value nearly is: `about $5`, `EUR 5`, `30 seconds`, `two hours`, `please event`. The
- * key says which of them fits; null when none does, and for names, which any word is.
+ * The number, duration or word that a value nearly is: `about $5`, `EUR 5`, `30 seconds`, `two hours`, `please event`.
+ * The key determines which of them fits. Null when none does, and for keys whose value may be any name.
  */
 function nearAmount(known: KnownKey, value: string): string | null {
   if (known.isName || known.isExpression) return null;

@@ -5,10 +5,10 @@ import { metadata, network, runtime } from './common-keys.js';
 import { agentServers } from './server-keys.js';
 
 export const BUILTINS = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash'] as const;
-/** Built-in too, but on only when named. */
+/** Built-ins that are enabled only when named. */
 export const BY_NAME = ['run_agent', 'ask_human', 'save_to_storage'] as const;
 
-/** Keys of Claude Code that we do not run: a warning, so that its agents load. */
+/** Keys of Claude Code that are ignored here, with a warning, so that its agents load. */
 export const IGNORED_AGENT_KEYS: ReadonlySet<string> = new Set([
   'permissionMode',
   'hooks',

@@ -34,7 +34,7 @@ export const httpUrl = checked(text, (value) =>
     : `This must be an address that begins with https://, not ${show(value)}.`,
 );
 
-/** A program alone: no shell reads it. */
+/** A program name only: no shell interprets it. */
 export const serverCommand = checked(text, (value) =>
   /^\S+$/.test(value)
     ? undefined
@@ -56,7 +56,7 @@ export const timezone = checked(text, (value) =>
   isTimeZone(value) ? undefined : `${show(value)} is not a time zone; an example is \`Europe/Warsaw\`.`,
 );
 
-/** Host names, `*.` allowed in front, a port allowed behind. */
+/** Host names, with an optional `*.` in front and an optional port. */
 export const network = checked(listOf(text), (hosts) => {
   const bad = hosts.find((host) => !/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i.test(host));
   return bad === undefined ? undefined : `${show(bad)} is not a host name; an example is \`api.example.com\`.`;
@@ -79,7 +79,7 @@ const runtimeTable = {
   packages: key(packages, 'Packages that are installed: `requests==2.32.3`, `left-pad@1.3.0`, `pip:…`, `npm:…`.'),
 } satisfies KeyTable;
 
-/** Interpreters and packages; versions are texts, as they are spelled. */
+/** Interpreters and packages. Versions are texts, as spelled. */
 export const runtime: Reader<JsonObject> = {
   type: 'map',
   read: (node, fail) => nestedKeys(runtimeTable, node, fail) as JsonObject | undefined,

@@ -52,7 +52,7 @@ const input: Reader<JsonObject> = {
   },
 };
 
-/** With one blank between its fields, however many were written. */
+/** Normalizes the white space between fields to one blank. */
 const cron: Reader<string> = {
   type: 'cron',
   read: (node, fail) => {
@@ -97,7 +97,7 @@ export const FLOW_KEYS = {
   tags: key(listOf(text), 'Tags of its runs.'),
 } satisfies KeyTable;
 
-/** Keys that mean something with one trigger only. */
+/** Keys that apply to one trigger only. */
 export const TRIGGER_KEYS: Readonly<Record<string, readonly string[]>> = {
   signature: ['webhook'],
   signing_secret: ['webhook'],

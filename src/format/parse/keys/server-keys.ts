@@ -79,7 +79,7 @@ export interface ReadServers {
   readonly named: readonly { readonly name: string; readonly offset: number }[];
 }
 
-/** An agent's `mcpServers`: a map of inline ones, or a list of names and of such maps. */
+/** An agent's `mcpServers`: a map of inline servers, or a list of names and such maps. */
 export const agentServers: Reader<ReadServers> = {
   type: 'map of servers, or list of names',
   read: (node, fail) => {

@@ -1,7 +1,7 @@
 import { type KeyTable, key } from '../read-keys.js';
 import { json, text } from '../reader.js';
 
-/** The open Agent Skills format; other keys are let through. */
+/** Keys of the Agent Skills format. Other keys are accepted. */
 export const SKILL_KEYS = {
   name: key(text, 'The folder’s name.'),
   description: key(text, 'What the skill does, and when to use it.', { required: true }),

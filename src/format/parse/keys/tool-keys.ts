@@ -12,7 +12,7 @@ export type ToolArgs =
 const meanings = mapOf(text, /^[A-Za-z_][A-Za-z0-9_]*$/);
 const values = listOf(word);
 
-/** A script's arguments are a map of names to meanings, an MCP server's a list. */
+/** A script's arguments are a map of names to meanings; an MCP server's are a list. */
 const args: Reader<ToolArgs> = {
   type: 'map, or list',
   read: (node, fail) => {
@@ -37,7 +37,7 @@ export const TOOL_KEYS = {
   env: key(mapOf(word), 'mcp: environment; values may hold `${SECRET}`.'),
 } satisfies KeyTable;
 
-/** Which keys belong to which transport; the rest belong to all. */
+/** The keys of each transport. All other keys apply to every transport. */
 export const TRANSPORT_KEYS = {
   http: ['base', 'methods', 'headers', 'openapi', 'timeout'],
   mcp: ['url', 'headers', 'command', 'args', 'env', 'timeout'],

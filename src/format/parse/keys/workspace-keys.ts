@@ -2,7 +2,7 @@ import { type KeyTable, key } from '../read-keys.js';
 import { money, text } from '../reader.js';
 import { modelAliases, network, notify, runtime, timezone } from './common-keys.js';
 
-/** AGENTS.md, of a workspace and of an account alike. */
+/** Keys of AGENTS.md, of a workspace and of an account. */
 export const WORKSPACE_KEYS = {
   name: key(text, 'A title for people.'),
   description: key(text, 'What the workspace is for.'),
