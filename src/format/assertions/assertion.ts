@@ -31,5 +31,5 @@ export interface Assertion {
 }
 
 export type AssertionResult =
-  | { readonly ok: true; readonly assertion: Assertion /** A near-miss of a known type. */; readonly warning?: string }
+  | { readonly ok: true; readonly assertion: Assertion /** For a nearly known type. */; readonly warning?: string }
   | { readonly ok: false; readonly message: string };

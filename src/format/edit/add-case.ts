@@ -30,10 +30,11 @@ export interface NewDecision {
 export type AddedCase =
   | {
       readonly ok: true;
-      readonly text: string /** With a number behind it where the name was taken. */;
+      readonly text: string;
+      /** With a number appended if the wanted title was taken. */
       readonly title: string;
     }
-  | { readonly ok: false; readonly reason: string /** The file is about something else. */; readonly conflict?: true };
+  | { readonly ok: false; readonly reason: string /** The target differs. */; readonly conflict?: true };
 
 /**
  * Appends a case to an eval's file, or creates the file. The existing text stays byte for byte. Reads the result back,
