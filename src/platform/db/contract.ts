@@ -4,7 +4,10 @@ import type { Prisma, PrismaClient, Run, Step } from './generated/client.js';
 /** The row types of these tables from Prisma's schema. A view picks the fields that it shows. */
 export type { CliLogin, Delivery, OauthClient, Session } from './generated/client.js';
 
-/** A row as raw SQL returns it, each column aliased to its field. JSON columns are `Json`, which keeps large integers exact. */
+/**
+ * A row as raw SQL returns it, each column aliased to its field. JSON columns are `Json`, which keeps large integers
+ * exact.
+ */
 type RowOf<Model> = { readonly [Field in keyof Model]: SqlValue<Model[Field]> };
 type SqlValue<Value> = Prisma.JsonValue extends Value
   ? Json

@@ -10,8 +10,8 @@ const NOTED_MS = 2_000;
 export interface DatabaseClock extends Clock, Loops {}
 
 /**
- * The database's clock, for times that processes on several machines compare. Between two readings it is the local clock
- * plus the last known difference, which also holds while the database is unreachable.
+ * The database's clock, for times that processes on several machines compare. Between two readings it is the local
+ * clock plus the last known difference, which also holds while the database is unreachable.
  */
 export async function keepDatabaseClock(db: Sql, log: Log, local: Clock): Promise<DatabaseClock> {
   let offsetMs = 0;

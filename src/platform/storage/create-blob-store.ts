@@ -10,7 +10,10 @@ import { blobKey, checkedBlob, checkedStream, DamagedBlob, isSha, sha256Hex, sha
 import type { BlobStore } from './contract.js';
 import { createS3Store } from './s3-store.js';
 
-/** The store of produced files: an S3 bucket when one is configured, else the data folder. Failures are `StorageUnavailable`. */
+/**
+ * The store of produced files: an S3 bucket when one is configured, else the data folder. Failures are
+ * `StorageUnavailable`.
+ */
 export function createBlobStore(config: Pick<Config, 'dataDir' | 's3'>): BlobStore {
   return withStorageErrors(
     config.s3 === null ? createFileStore(join(config.dataDir, 'blobs')) : createS3Store(config.s3),

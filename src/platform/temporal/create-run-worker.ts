@@ -75,8 +75,8 @@ export async function buildOf(bundlePath: string): Promise<string> {
 }
 
 /**
- * Puts `prepare` before every shutdown of the worker, and returns the shutdown. The worker calls its own method after an
- * unexpected error (SDK 1.24), so the method of the instance is replaced.
+ * Puts `prepare` before every shutdown of the worker, and returns the shutdown. The worker calls its own method after
+ * an unexpected error (SDK 1.24), so the method of the instance is replaced.
  */
 export function shutdownAfter(
   worker: Pick<Worker, 'shutdown' | 'getState'>,

@@ -1,9 +1,9 @@
 const ofConnection = new WeakMap<object, EagerStarts>();
 
 /**
- * The starts over a worker's connection that ask for the first workflow task along with the answer. For each one the SDK
- * holds a lock while it waits for our slot supplier, which runs on the main thread. `Worker.shutdown` takes the same lock
- * on the main thread: called during such a start, it blocks the event loop forever (SDK 1.24).
+ * The starts over a worker's connection that ask for the first workflow task along with the answer. For each one the
+ * SDK holds a lock while it waits for our slot supplier, which runs on the main thread. `Worker.shutdown` takes the
+ * same lock on the main thread: called during such a start, it blocks the event loop forever (SDK 1.24).
  */
 export class EagerStarts {
   readonly #pending = new Set<Promise<unknown>>();
