@@ -9,7 +9,9 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Remote } from './remote.js';
 import { requestSlots } from './request-slots.js';
 
-/** How many clones and fetches one process serves at once, each with its own git process. One account gets half at most. */
+/**
+ * How many clones and fetches one process serves at once, each with its own git process. One account gets half at most.
+ */
 const slots = requestSlots({ permits: 8, each: 4, waiting: 100 });
 
 /** Longer than the network's buffers take to empty over a slow line. */

@@ -8,9 +8,9 @@ import { type GitService, type Remote, requirePusher } from './remote.js';
 const LIBRARY_REPO = '_library';
 
 /**
- * The workspace of `/git/<tenant>/<repo>`, whose repo may end in `.git`. Refuses `not_found` alike for another account's
- * workspace, a missing one, one outside the caller's scope, and any other than a deploy key's own. Refuses `forbidden`
- * when the role is too low, and `conflict` for a push to a preview.
+ * The workspace of `/git/<tenant>/<repo>`, whose repo may end in `.git`. Refuses `not_found` alike for another
+ * account's workspace, a missing one, one outside the caller's scope, and any other than a deploy key's own. Refuses
+ * `forbidden` when the role is too low, and `conflict` for a push to a preview.
  */
 export async function findRemote(
   deps: Deps,

@@ -40,7 +40,10 @@ const LEASE_MS = 240_000;
 
 const POLL_RUNS_MS = 3_000;
 
-/** Starts to deploy due pushes, one per workspace at a time, each under a lease, within the limits. Returns how many it started. */
+/**
+ * Starts to deploy due pushes, one per workspace at a time, each under a lease, within the limits. Returns how many it
+ * started.
+ */
 export async function beginPushes(deps: Deps, at: InFlight): Promise<number> {
   if (at.room <= 0) return 0;
   const rows = await claimDue(deps.db, at);

@@ -25,8 +25,8 @@ export interface StoredPush {
 }
 
 /**
- * Stores a push, once per delivery, and in the same transaction supersedes earlier waiting pushes of the same branch and
- * folder.
+ * Stores a push, once per delivery, and in the same transaction supersedes earlier waiting pushes of the same branch
+ * and folder.
  */
 export async function storePush(sql: Sql, push: NewPush): Promise<StoredPush> {
   const id = newId();

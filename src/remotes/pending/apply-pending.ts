@@ -39,8 +39,8 @@ export async function applyPendingPush(deps: Deps, workspaceId: string): Promise
 
 /**
  * Applies the pending push: as a fast-forward if the live commit is its ancestor, else as a merge with the live commit.
- * A push that conflicts, or whose tree no longer passes the checks, is refused: it stays pending, with the reason, until
- * a member acts on it. `retry` tries such a push again.
+ * A push that conflicts, or whose tree no longer passes the checks, is refused: it stays pending, with the reason,
+ * until a member acts on it. `retry` tries such a push again.
  */
 export async function applyPending(
   deps: Deps,

@@ -11,7 +11,10 @@ interface NewMain {
   readonly pusher: string | null;
 }
 
-/** Returns a write that ends the refused push, for the transaction that moves main to a commit that resolves it; else null. */
+/**
+ * Returns a write that ends the refused push, for the transaction that moves main to a commit that resolves it; else
+ * null.
+ */
 export async function prepareEndOfRefused(
   deps: Pick<Deps, 'db'>,
   repository: Repository,

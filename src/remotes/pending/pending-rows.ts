@@ -86,9 +86,9 @@ export async function repeatPending(sql: Sql): Promise<void> {
 const NAMED = 5;
 
 /**
- * Stores a checked push to `main` while runs are live. `main` stays, so that a clone shows what is live; the report says
- * that `refs/service/pending` moved in its place. A workflow applies the push when the runs have ended. Null when they
- * ended in the meantime: then the push can go live at once.
+ * Stores a checked push to `main` while runs are live. `main` stays, so that a clone shows what is live; the report
+ * says that `refs/service/pending` moved in its place. A workflow applies the push when the runs have ended. Null when
+ * they ended in the meantime: then the push can go live at once.
  */
 export async function parkPush(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome | null> {
   const { remote, pack, say } = context;

@@ -38,7 +38,10 @@ async function kindsOf(inside: Repository, commands: readonly RefCommand[]): Pro
     .map((line) => (line.endsWith(' missing') ? 'missing' : line));
 }
 
-/** The commands with missing objects, found as git's own receive-pack does. Checks one by one only if something is missing. */
+/**
+ * The commands with missing objects, found as git's own receive-pack does. Checks one by one only if something is
+ * missing.
+ */
 async function notWhole(inside: Repository, commands: readonly RefCommand[]): Promise<readonly RefCommand[]> {
   if (commands.length === 0 || (await isWhole(inside, commands))) return [];
   if (commands.length === 1) return commands;

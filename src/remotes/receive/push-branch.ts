@@ -19,7 +19,10 @@ import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
 import { reportEvals } from './report-evals.js';
 
-/** A push to another branch creates its preview or updates it to the branch's tree; deleting the branch deletes the preview. */
+/**
+ * A push to another branch creates its preview or updates it to the branch's tree; deleting the branch deletes the
+ * preview.
+ */
 export const pushBranch: UpdateRef = async (deps, context, { new: oid, ...command }) => {
   if (oid === null) {
     const plan = planDrop(deps, context, command);

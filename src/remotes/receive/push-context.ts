@@ -31,7 +31,9 @@ export interface RefPlan {
   readonly undo?: () => Promise<void>;
 }
 
-/** Reads and checks the new commit of a ref. An outcome means that the ref is refused; a `Refusal` may be thrown too. */
+/**
+ * Reads and checks the new commit of a ref. An outcome means that the ref is refused; a `Refusal` may be thrown too.
+ */
 export type PlanRef = (deps: Deps, context: PushContext, command: RefCommand) => Promise<RefPlan | Outcome>;
 
 const MAX_LINES = 1_000;

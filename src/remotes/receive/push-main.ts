@@ -37,7 +37,10 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
   return sayMain(deps, context, outcome.result);
 };
 
-/** The same for a transaction that moves other refs too: while runs are live it is refused (`refuseMain`) and does not wait. */
+/**
+ * The same for a transaction that moves other refs too: while runs are live it is refused (`refuseMain`) and does not
+ * wait.
+ */
 export const planMain: PlanRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
   if ('kind' in request) return request;

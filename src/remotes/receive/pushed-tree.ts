@@ -52,8 +52,8 @@ export async function readPushedTree(repository: Repository, id: string): Promis
 }
 
 /**
- * The same for a small push over a revision, without a git process; also proves that no object is missing. Null when git
- * must check and read it.
+ * The same for a small push over a revision, without a git process; also proves that no object is missing. Null when
+ * git must check and read it.
  */
 export async function readPushedChanges(
   repository: Repository,

@@ -33,7 +33,10 @@ const MAX_NAME_BYTES = 200;
 /** What `git check-ref-format` refuses, and characters that terminals or other systems display differently. */
 const REFUSED = /[\p{Cc}\p{Cf}\p{Zs}\p{Surrogate}\u2028\u2029~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/u;
 
-/** How many pushes one process receives at once, each with a git process for untrusted input. One account leaves one slot to others. */
+/**
+ * How many pushes one process receives at once, each with a git process for untrusted input. One account leaves one
+ * slot to others.
+ */
 const slots = requestSlots({ permits: 4, each: 3, waiting: 40 });
 
 interface PushInput {

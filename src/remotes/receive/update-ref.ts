@@ -12,7 +12,9 @@ import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
 
-/** Stores a tag. Its tree need not pass the deploy checks, but must be safe to check out: no links, no invalid paths. */
+/**
+ * Stores a tag. Its tree need not pass the deploy checks, but must be safe to check out: no links, no invalid paths.
+ */
 const pushTag: UpdateRef = async (deps, context, command) => {
   const plan = await planTag(deps, context, command);
   if (command.new !== null) await context.pack.store();

@@ -104,8 +104,8 @@ interface ResolvedRef {
 }
 
 /**
- * A branch, a tag (each by its name or its whole ref), the push that waits, a revision by its id in history, or a commit
- * of main by its full hash. Refuses `not_found`.
+ * A branch, a tag (each by its name or its whole ref), the push that waits, a revision by its id in history, or a
+ * commit of main by its full hash. Refuses `not_found`.
  */
 async function resolveRef(
   sql: Sql,

@@ -48,8 +48,8 @@ interface Place extends MergeBranchInput {
 }
 
 /**
- * Merges a branch into main and makes it live: as a fast-forward if possible, else by a merge commit. Refuses `conflict`
- * with the paths that both sides changed, and as a deploy does; then no ref has moved.
+ * Merges a branch into main and makes it live: as a fast-forward if possible, else by a merge commit. Refuses
+ * `conflict` with the paths that both sides changed, and as a deploy does; then no ref has moved.
  */
 export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranchInput): Promise<DeployResultBody> {
   if (input.branch === 'main')
@@ -193,7 +193,10 @@ async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Pr
   return requireDeployed(outcome);
 }
 
-/** Repeats the work when main has moved in the meantime. Runs one call at a time, so that two cannot overtake each other forever. */
+/**
+ * Repeats the work when main has moved in the meantime. Runs one call at a time, so that two cannot overtake each other
+ * forever.
+ */
 async function retryWhileMainMoves<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
   return inTurn(`repo/${workspaceId}`, async () => {
     for (let left = TRIES; left > 0; left -= 1) {
