@@ -26,7 +26,10 @@ export interface BurstDelivery {
 /** A burst ends after at most this many quiet periods, so that its run is not postponed forever. */
 const LONGEST = 10;
 
-/** Adds the delivery to the burst of its key, or opens one. `startsAt` is when the run starts if no other delivery arrives. */
+/**
+ * Adds the delivery to the burst of its key, or opens one. `startsAt` is when the run starts if no other delivery
+ * arrives.
+ */
 export async function joinBurst(
   sql: Sql,
   one: BurstDelivery,
@@ -93,7 +96,10 @@ async function endBurst(deps: Deps, place: Place): Promise<void> {
   }
 }
 
-/** Deletes the burst's row with the start of its run: other processes find no row, and later deliveries open a new burst. */
+/**
+ * Deletes the burst's row with the start of its run: other processes find no row, and later deliveries open a new
+ * burst.
+ */
 async function startBurst(deps: Deps, sql: Sql, { id: burstId, workspaceId, flow }: Place) {
   const { workspace, live } = await lockTarget(sql, workspaceId, flow);
   const [burst] = await sql.query<DueBurst>(

@@ -53,8 +53,8 @@ interface AcceptedDelivery {
 }
 
 /**
- * Starts the flow's run, or answers why not. The key, the run and the outbox row are one transaction, so a delivery that
- * is sent again, also concurrently, starts no second run and gets the same answer.
+ * Starts the flow's run, or answers why not. The key, the run and the outbox row are one transaction, so a delivery
+ * that is sent again, also concurrently, starts no second run and gets the same answer.
  */
 export async function deliver(deps: Deps, arrival: Arrival): Promise<Delivered> {
   try {

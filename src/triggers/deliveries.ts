@@ -75,7 +75,9 @@ const MAX_SHOWN = 300;
 
 const KEPT = 100;
 
-/** The headers in which senders give a delivery's id. Bodies are never compared: two equal ones may both be intended. */
+/**
+ * The headers in which senders give a delivery's id. Bodies are never compared: two equal ones may both be intended.
+ */
 const ID_HEADERS = ['webhook-id', 'svix-id', 'x-github-delivery', 'x-gitlab-event-uuid', 'idempotency-key'];
 
 /** Payment and chat providers have the event's id in the body. */
@@ -145,7 +147,9 @@ interface Identified {
   readonly body: () => Json;
 }
 
-/** The id by which duplicates are found: the value that `dedupe:` names, else the sender's own id. Null without either. */
+/**
+ * The id by which duplicates are found: the value that `dedupe:` names, else the sender's own id. Null without either.
+ */
 export function deliveryId(
   { dedupe, signature }: Pick<TriggerSettings, 'dedupe' | 'signature'>,
   at: Identified,

@@ -25,8 +25,8 @@ interface Row extends WorkspaceRow {
 const NO_WORKSPACE: Row = { id: '', tenantId: '', name: '', liveSeq: 0, generation: 0 };
 
 /**
- * The flow of this token. A wrong token and an unknown flow, workspace or account get the same refusal, and the token is
- * compared in each case, so that the response time reveals nothing.
+ * The flow of this token. A wrong token and an unknown flow, workspace or account get the same refusal, and the token
+ * is compared in each case, so that the response time reveals nothing.
  */
 export async function findHook(deps: Deps, path: HookPath): Promise<FoundHook> {
   const refused = new Refusal('unauthenticated', 'the token is not valid here');

@@ -110,7 +110,8 @@ type Read = Attachment | string;
 
 /**
  * The files of a JSON mail; a sentence for each attachment without bytes. The mail is accepted without it: a provider
- * that is refused only sends the same mail again. Links to files are not fetched, since the sender is not authenticated.
+ * that is refused only sends the same mail again. Links to files are not fetched, since the sender is not
+ * authenticated.
  */
 function jsonAttachments(all: ReadonlyMap<string, unknown>): readonly Read[] {
   const listed = LISTS.flatMap((name) => {

@@ -15,7 +15,8 @@ const BREAKS: Readonly<Record<string, string>> = { br: '\n', li: '\n- ', td: ' '
 
 /** The text of an HTML body, for a mail without plain text: each paragraph and list item gets its own line. */
 export async function htmlText(html: string): Promise<string> {
-  // Imported on demand, since most mails do not need it. Only the tokenizer: the parser takes quadratic time in the depth.
+  // Imported on demand, since most mails do not need it. Only the tokenizer: the parser takes quadratic time in the
+  // depth.
   const { Tokenizer } = await import('htmlparser2');
   const read = html.slice(0, MAX_HTML);
   const out = { text: '' };

@@ -8,8 +8,8 @@ const PLACES = ['headers', 'messageheaders', 'headerlines', 'headerlist', 'inter
 
 /**
  * The mail's headers by lower-case name with hyphens, the first of each. Providers send them as lines of text, as JSON
- * text, as an object, or as a list of pairs, `{ name, value }`, `{ key, value }`, `{ key, line }` or `{ <name>: value }`.
- * A separate field of the provider, such as Message-Id, is used when the header is missing.
+ * text, as an object, or as a list of pairs, `{ name, value }`, `{ key, value }`, `{ key, line }` or `{ <name>: value
+ * }`. A separate field of the provider, such as Message-Id, is used when the header is missing.
  */
 export function mailHeaders(fields: Fields): Record<string, string> {
   const listed = PLACES.flatMap((place) => entriesOf(fields.raw(place)));

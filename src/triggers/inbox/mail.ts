@@ -42,7 +42,10 @@ export function addressOf(from: string): string | null {
   return isEmail(address) ? address : null;
 }
 
-/** Whether mail from this address may start the flow: `from:` lists addresses and `@domain`s; without it every address may. */
+/**
+ * Whether mail from this address may start the flow: `from:` lists addresses and `@domain`s; without it every address
+ * may.
+ */
 export function isAllowedSender(address: string | null, allowed: readonly string[]): boolean {
   if (allowed.length === 0) return true;
   if (address === null) return false;

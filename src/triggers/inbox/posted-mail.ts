@@ -51,7 +51,7 @@ function notMail(): Refusal {
 
 type Unwrapped = PostedMail | { readonly inner: unknown } | undefined;
 
-/** Each knows the wrapper of some providers, by fields that no mail has. */
+/** Each unwraps the format of some providers, recognized by fields that no mail has. */
 const WRAPPERS: readonly ((value: Dict) => Unwrapped)[] = [
   fromSns,
   fromSes,

@@ -31,8 +31,8 @@ export async function readMail(sent: Posted): Promise<InboundMail> {
 }
 
 /**
- * Opens what a provider posts: JSON in the wrapper of the provider, perhaps with several mails; the form of an inbound
- * parser; or the mail itself (`message/rfc822`), which the others may hold too. An empty list is a provider's test.
+ * Reads a provider's request: JSON in the provider's wrapper, possibly with several mails; the form of an inbound
+ * parser; or a raw mail (`message/rfc822`), which the other two may contain. An empty list is a provider's test.
  */
 export async function openMails({ type: header, body }: Posted): Promise<readonly ReadMail[]> {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
@@ -151,7 +151,9 @@ function bodiesOf({ text, raw }: Fields): { readonly text: string; readonly html
   return String(contentType).toLowerCase().includes('html') ? { text: '', html: content } : { text: content, html: '' };
 }
 
-/** True when the mail has a body, even an empty one, or a file. Without either, the provider uses unknown field names. */
+/**
+ * True when the mail has a body, even an empty one, or a file. Without either, the provider uses unknown field names.
+ */
 function isReadable(fields: Fields): boolean {
   return [...TEXTS, ...HTMLS, 'body'].some((name) => fields.has(name)) || fields.files().length > 0;
 }

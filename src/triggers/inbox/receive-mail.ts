@@ -38,7 +38,9 @@ export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<MailS
   return receiveBatch(deps, hook, { reads, sent });
 }
 
-/** An unreadable mail does not stop the others of its request. After a transient failure the provider sends all again. */
+/**
+ * An unreadable mail does not stop the others of its request. After a transient failure the provider sends all again.
+ */
 async function receiveBatch(
   deps: Deps,
   hook: FoundHook,

@@ -9,8 +9,7 @@ import type { Caller } from '../../shared/roles.js';
 import type { FlowRef } from '../../workflows/contract.js';
 
 /**
- * When a live flow fires, as its revision declares it. A database trigger keeps it in line, in the deploy's
- * transaction.
+ * When a live flow fires, as its revision declares it. A database trigger updates the row in the deploy's transaction.
  */
 export interface ScheduleRow {
   /** The workspace's id. */
@@ -46,7 +45,7 @@ export function scheduleFault(schedule: Pick<ScheduleRow, 'cron' | 'timezone'>):
   }
 }
 
-/** Locks a schedule, after its workspace, which is the order of deploys; null when there is none that lives. */
+/** Locks a schedule after its workspace, in the order of deploys; null when it is missing or deleted. */
 export async function lockSchedule(
   sql: Sql,
   ref: FlowRef,

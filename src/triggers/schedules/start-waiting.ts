@@ -20,7 +20,7 @@ export async function startWaiting(deps: Deps): Promise<void> {
 async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {
   const run = await deps.db.transaction(async (sql) => {
     const found = await lockSchedule(sql, ref);
-    // Waiting times of a flow that fires no more are skipped.
+    // Skip the waiting times of a flow that no longer fires.
     if (!found || !isOn(found.schedule)) {
       await sql.query(
         `UPDATE firing SET outcome = 'skipped', reason = 'the schedule was paused or removed' WHERE workspace_id = $1 AND flow = $2 AND outcome = 'waiting'`,

@@ -9,7 +9,9 @@ export type { SignatureKind } from './contract.js';
 
 const CHECKS = { code_host: codeHost, payment, chat, hmac } as const satisfies Record<SignatureKind, SignatureCheck>;
 
-/** Whether the delivery has a valid signature of the flow's kind, or of Standard Webhooks if it has those three headers. */
+/**
+ * Whether the delivery has a valid signature of the flow's kind, or of Standard Webhooks if it has those three headers.
+ */
 export function isSigned(kind: SignatureKind, signed: Signed): boolean {
   // An empty secret proves nothing.
   if (signed.secret === '') return false;
