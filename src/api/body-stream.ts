@@ -5,8 +5,8 @@ import { hasClientLeft } from './client-left.js';
 import type { AppEnv } from './env.js';
 
 /**
- * A Node stream as a response body; the stream is destroyed when the connection closes. `Readable.toWeb` does not work here: after
- * the client has left it enqueues what it still holds on a closed stream, and throws an uncaught exception.
+ * A Node stream as a response body; the stream is destroyed when the connection closes. `Readable.toWeb` does not work
+ * here: after the client has left it enqueues what it still holds on a closed stream, and throws an uncaught exception.
  */
 export function bodyStream(c: Context<AppEnv>, stream: Readable): ReadableStream {
   destroyOnClose(c, stream);

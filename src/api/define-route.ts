@@ -34,9 +34,9 @@ interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly handle: Handle<R, EnvOf<A>>;
   /**
    * For a POST that starts or creates something: honours the header `Idempotency-Key`. `settled` is a verb that calls
-   * `c.var.recordAnswer` in its transaction, so that the same request may take over when its process has died. `natural` is a
-   * POST that is idempotent by itself, so the header changes nothing. Any other POST refuses the header, except one
-   * whose address carries a token and that detects repetitions itself.
+   * `c.var.recordAnswer` in its transaction, so that the same request may take over when its process has died.
+   * `natural` is a POST that is idempotent by itself, so the header changes nothing. Any other POST refuses the header,
+   * except one whose address carries a token and that detects repetitions itself.
    */
   readonly idempotent?: true | 'settled' | 'natural';
   /** Each caller has idempotency keys of its own: two who send the same key and body make two requests. */

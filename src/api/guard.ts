@@ -79,7 +79,7 @@ export async function requireThing(c: Context): Promise<void> {
   await finders.get(c)?.(c as Context<GuardedEnv>);
 }
 
-/** Some handlers find faults in the input before they look for the object: this restores the order. */
+/** Reports a missing object first, since some handlers validate the input before they find the object. */
 export function missingFirst<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Context<AppEnv>) => Promise<T> {
   return async (c) => {
     try {

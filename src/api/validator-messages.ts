@@ -11,7 +11,7 @@ export function useValidatorMessages(): void {
 }
 
 function wordsFor(issue: RawIssue): string {
-  // The entry of an issue's code takes that issue, which the compiler cannot relate.
+  // The entry for a code takes issues of that code, which the type checker cannot infer.
   const words = MUST_BE[issue.code]?.(issue as never) ?? null;
   if (words === null) return issue.input === undefined ? 'is missing' : 'is not valid';
   return issue.input === undefined ? `is missing: expected ${words.replace(/^be /, '')}` : `must ${words}`;
