@@ -87,7 +87,7 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
     decided: approvalsIn(votes),
     votes: votes.map(({ who: _id, named: _named, label: by, note = null, ...vote }) => ({ ...vote, by, note })),
     approvers: decidersAt(moment),
-    // The route for decisions requires an editor, whoever the gate names.
+    // The route for decisions requires an editor, even if the gate names a viewer.
     mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),
     ...(gate.form === null ? {} : { form: orderedForm(gate) }),
     ...(gate.budget === undefined ? {} : { budget: budgetView(gate.budget) }),

@@ -49,7 +49,7 @@ export async function linkCaller(
 }
 
 function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
-  // The route for signed-in people requires an editor too, whoever the gate names.
+  // The route for signed-in people requires an editor too, even if the gate names a viewer.
   if (!atLeast(role, 'editor')) throw lostRight(email);
   return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
 }
