@@ -19,7 +19,7 @@ const NO_LENGTH =
 
 /**
  * Checks that `source` is CEL and uses only the root variables in `roots`. `steps` are the ids that it names as
- * `steps.<id>`. `hasField` tells whether the schemas of the data declare a path. `mayBeBoolean` is false when the
+ * `steps.<id>`. `hasField` answers whether the schemas of the data declare a path. `mayBeBoolean` is false when the
  * result cannot be true or false for any data. `offset` counts UTF-16 code units in the source.
  */
 export function checkCel(

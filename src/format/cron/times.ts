@@ -81,7 +81,7 @@ interface Beyond {
 
 /**
  * The moments after `from` while the clock keeps the offset, each at most a day after the one before; null when there
- * are no more.
+ * end.
  */
 function* whileSame(
   pattern: Pattern,

@@ -2,7 +2,7 @@
 export type PackageManager = 'pip' | 'npm';
 
 export interface PackageWish {
-  /** Null when the name does not tell: then the runtime's only interpreter decides. */
+  /** Null when the name does not show it: then the runtime's only interpreter decides. */
   readonly manager: PackageManager | null;
   /** The argument for the client; never an option, a path or a URL. */
   readonly spec: string;
