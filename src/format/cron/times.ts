@@ -80,8 +80,8 @@ interface Beyond {
 }
 
 /**
- * The moments after `from` while the clock keeps the offset, each at most a day after the one before; null when there
- * end.
+ * The moments after `from` while the clock keeps the offset, each at most a day after the one before; null at
+ * the end.
  */
 function* whileSame(
   pattern: Pattern,
