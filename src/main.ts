@@ -82,7 +82,7 @@ async function withServers(
 }
 
 /** Logs what processes on several machines must share, and would otherwise each create silently. */
-function sayWhatIsShared({ role, keys, s3, dataDir }: Config): void {
+function reportLocalFiles({ role, keys, s3, dataDir }: Config): void {
   if (role === 'all') return;
   if (keys === null)
     say(`SERVICE_KEYS is not set, so the install key is that of ${dataDir}: every process needs the same one.`);
@@ -92,7 +92,7 @@ function sayWhatIsShared({ role, keys, s3, dataDir }: Config): void {
 
 async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: Log, life: ProcessLife) {
   const ca = config.databaseCa === null ? null : await readAuthority(config.databaseCa);
-  sayWhatIsShared(config);
+  reportLocalFiles(config);
   const applied = await migrate(config, ca);
   if (applied.length > 0) say(`Brought the database up to ${applied.at(-1)}.`);
   const db = createDb({ url: config.databaseUrl, ca, poolSize: POOL_SIZE, log });

@@ -9,8 +9,10 @@ import { distDir } from '../../src/platform/db/index.js';
 /** The reaper and the reconciler have done their rounds by then. */
 const PATIENCE_MS = 180_000;
 
-/** The product's doctor, asked until it finds nothing or has been patient. Answers its code and what it said last. */
-export async function askDoctor(env: Readonly<Record<string, string>>): Promise<{ code: number | null; said: string }> {
+/** The product's doctor, asked until it finds nothing or has been patient. Answers its code and its last output. */
+export async function askDoctor(
+  env: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; output: string }> {
   const until = Date.now() + PATIENCE_MS;
   for (;;) {
     const answer = await askOnce(env);
@@ -19,12 +21,12 @@ export async function askDoctor(env: Readonly<Record<string, string>>): Promise<
   }
 }
 
-async function askOnce(env: Readonly<Record<string, string>>): Promise<{ code: number | null; said: string }> {
+async function askOnce(env: Readonly<Record<string, string>>): Promise<{ code: number | null; output: string }> {
   const { PATH = '', HOME = '' } = readEnvironment();
   const child = spawn(process.execPath, [join(distDir, 'doctor.js')], {
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code: code as number | null, said: out + err };
+  return { code: code as number | null, output: out + err };
 }

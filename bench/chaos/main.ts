@@ -84,7 +84,7 @@ async function perform(
   const dataDir = join(folder, 'data');
   const verdict = await judge({ db: cast.db, dataDir, orders, calls: provider.byKey(), decided: client.decided });
   const doctor = await askDoctor(cast.env);
-  const faults = [...open, ...verdict.faults, ...(doctor.code === 0 ? [] : [`the doctor says:\n${doctor.said}`])];
+  const faults = [...open, ...verdict.faults, ...(doctor.code === 0 ? [] : [`the doctor says:\n${doctor.output}`])];
   printVerdict(verdict, client, faults);
   return faults;
 }

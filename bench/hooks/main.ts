@@ -70,7 +70,7 @@ async function perform(cast: Cast, { seconds, rate }: Options): Promise<number> 
   const calm = Date.now() - answered;
   const faults = [...open, ...(await judge({ db: cast.db, hooks, bursts, from, to: answered }))];
   const doctor = await askDoctor(cast.env);
-  if (doctor.code !== 0) faults.push(`the doctor says:\n${doctor.said}`);
+  if (doctor.code !== 0) faults.push(`the doctor says:\n${doctor.output}`);
   printFigures({ ids, hooks, bursts, kills, calm, load, cpu });
   say(faults.length === 0 ? 'nothing was lost, doubled or stuck' : `${faults.length} faults:`);
   for (const fault of faults.slice(0, 40)) say(`  ${fault}`);

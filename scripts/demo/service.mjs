@@ -9,7 +9,7 @@ import { endLeftovers } from './leftovers.mjs';
 import { serviceEnv } from './service-env.mjs';
 
 const START_MS = 90_000;
-const LOOK_EVERY_MS = 100;
+const POLL_EVERY_MS = 100;
 /** A service that stops hands its lanes over and ends its servers; Postgres writes what is dirty. */
 const STOP_MS = 30_000;
 const GUARD = pathToFileURL(inRoot('scripts/demo/end-with-parent.mjs')).href;
@@ -82,7 +82,7 @@ export async function whenReady(dataDir, signal, onWait) {
     const account = readBootstrap(dataDir);
     health = account && (await readHealth(account.url));
     if (account && health?.ok && health.workerAlive) return { ...account, health };
-    await pause(LOOK_EVERY_MS, undefined, { signal });
+    await pause(POLL_EVERY_MS, undefined, { signal });
   }
   throw new Error(`it was not ready after ${START_MS / 1_000} s${health ? `: ${JSON.stringify(health)}` : ''}`);
 }

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
-const LOOK_EVERY_MS = 2_000;
+const POLL_EVERY_MS = 2_000;
 /** How long those that are asked to end may take. */
 const PATIENCE_MS = 10_000;
 const POLL_MS = 50;
@@ -68,7 +68,7 @@ export function runTree(program, args, { cwd } = {}) {
       detached: true,
     });
     const tree = createProcessTree(child.pid ?? -1);
-    const timer = setInterval(tree.look, LOOK_EVERY_MS);
+    const timer = setInterval(tree.look, POLL_EVERY_MS);
     /** @type {NodeJS.Signals | null} */
     let ended = null;
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))

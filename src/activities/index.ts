@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Deps } from '../deps.js';
 import { advanceLane, closeRun, isTransient, notifyStreams, runToolTest, tickPark } from '../engine/index.js';
-import { evalWork, PutOff } from '../evals/index.js';
+import { evalWork, JudgePostponed } from '../evals/index.js';
 import { applyPendingPush } from '../remotes/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { fireSchedule } from '../triggers/index.js';
@@ -74,7 +74,7 @@ async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
  */
 function asFailure(error: unknown, cancelled: AbortSignal): unknown {
   if (cancelled.aborted) return cancelled.reason ?? error;
-  if (error instanceof PutOff)
+  if (error instanceof JudgePostponed)
     return ApplicationFailure.create({ message: error.message, type: error.name, nextRetryDelay: error.waitMs });
   const name = error instanceof Error ? error.name : '';
   if (error instanceof Refusal && !isTransient(error))

@@ -9,7 +9,7 @@ import type { App } from './app.js';
 
 const LIMITS: LingerLimits = { totalMs: 5_000, idleMs: 1_000, maxBytes: 64 * 1024 * 1024 };
 
-const LOOK_EVERY_MS = 250;
+const POLL_EVERY_MS = 250;
 
 export interface ApiServer {
   /** The address, with the actual port. */
@@ -139,15 +139,15 @@ function drain(incoming: IncomingMessage, { totalMs, idleMs, maxBytes }: LingerL
   const startedAt = performance.now();
   const before = socket.bytesRead;
   let seen = before;
-  let heardAt = startedAt;
+  let lastBytesAt = startedAt;
   const timer = setInterval(() => {
     const now = performance.now();
-    if (socket.bytesRead > seen) heardAt = now;
+    if (socket.bytesRead > seen) lastBytesAt = now;
     seen = socket.bytesRead;
-    if (now - startedAt < totalMs && now - heardAt < idleMs && seen - before < maxBytes) return;
+    if (now - startedAt < totalMs && now - lastBytesAt < idleMs && seen - before < maxBytes) return;
     stop();
     closeSoon(socket);
-  }, LOOK_EVERY_MS);
+  }, POLL_EVERY_MS);
   timer.unref();
   const stop = () => {
     clearInterval(timer);
@@ -163,5 +163,5 @@ function drain(incoming: IncomingMessage, { totalMs, idleMs, maxBytes }: LingerL
 /** Closes our side first, so that a client that is still sending can read the response. */
 function closeSoon(socket: Socket): void {
   socket.end();
-  setTimeout(() => socket.destroy(), LOOK_EVERY_MS).unref();
+  setTimeout(() => socket.destroy(), POLL_EVERY_MS).unref();
 }

@@ -75,7 +75,7 @@ export function readBytes(source: Readable, { maxBytes, unproven, deadline = DEA
     }, 1_000);
     const finish = (act: () => void) => {
       clearInterval(timer);
-      for (const [event, heard] of listeners) source.off(event, heard);
+      for (const [event, handler] of listeners) source.off(event, handler);
       // The stream may fail after the refusal, when the connection closes.
       source.on('error', () => undefined);
       source.pause();
@@ -90,7 +90,7 @@ export function readBytes(source: Readable, { maxBytes, unproven, deadline = DEA
         return finish(() => reject(error));
       }
       bytes += chunk.length;
-      clock.heard();
+      clock.onBytes();
       chunks.push(chunk);
     };
     const left = () => finish(() => reject(new Refusal('malformed', 'the body ended before all of it came')));
@@ -100,7 +100,7 @@ export function readBytes(source: Readable, { maxBytes, unproven, deadline = DEA
       ['error', left],
       ['close', left],
     ] as const;
-    for (const [event, heard] of listeners) source.on(event, heard);
+    for (const [event, handler] of listeners) source.on(event, handler);
     if (source.destroyed) left();
   });
 }
@@ -108,20 +108,20 @@ export function readBytes(source: Readable, { maxBytes, unproven, deadline = DEA
 /** Checks the rate in each interval of `idleMs`, so that early bytes do not allow a trickle afterwards. */
 function createBodyClock({ idleMs, minBytesPerSecond }: BodyDeadline) {
   const startedAt = performance.now();
-  let heardAt = startedAt;
-  let stretch = { since: startedAt, bytes: 0 };
+  let lastBytesAt = startedAt;
+  let interval = { since: startedAt, bytes: 0 };
   return {
-    heard() {
-      heardAt = performance.now();
+    onBytes() {
+      lastBytesAt = performance.now();
     },
     /** The refusal of a silent or slow body; null while it is in time. */
     fault(bytes: number): Refusal | null {
       const now = performance.now();
-      const isIdle = now - heardAt >= idleMs;
-      const seconds = (now - stretch.since) / 1_000;
+      const isIdle = now - lastBytesAt >= idleMs;
+      const seconds = (now - interval.since) / 1_000;
       const isWhole = seconds * 1_000 >= idleMs;
-      const isSlow = isWhole && bytes - stretch.bytes < minBytesPerSecond * seconds;
-      if (isWhole) stretch = { since: now, bytes };
+      const isSlow = isWhole && bytes - interval.bytes < minBytesPerSecond * seconds;
+      if (isWhole) interval = { since: now, bytes };
       if (!isIdle && !isSlow) return null;
       const message = `the body did not arrive in time: ${bytes} bytes in ${Math.round((now - startedAt) / 1_000)} s`;
       return new Refusal('timed_out', message, { code: 'body-timeout' });

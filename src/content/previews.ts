@@ -85,7 +85,7 @@ export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): 
 /** Reads and checks the branch's tree, for a transaction of the caller. Refuses as `putPreview` does. */
 export async function planPreview(deps: Deps, caller: Caller, push: BranchPush): Promise<PreviewPlan> {
   const source = await findWorkspace(deps.db, caller, push.workspace);
-  const draft = await prepareSound(deps, deps.db, source, push);
+  const draft = await prepareValidTree(deps, deps.db, source, push);
   /** The id of the preview if it must be created. */
   const fresh = newId();
   return {
@@ -98,7 +98,7 @@ export async function planPreview(deps: Deps, caller: Caller, push: BranchPush):
       if (id !== source.id)
         throw new Refusal('conflict', `${push.workspace} was deleted and created again: push again`);
       await lockPreviews(sql, source.id);
-      const prepared = isOld ? await prepareSound(deps, sql, source, push) : draft;
+      const prepared = isOld ? await prepareValidTree(deps, sql, source, push) : draft;
       const at =
         (await findPreview(sql, source.id, push.branch)) ?? (await insertPreview(sql, source, { fresh, push }));
       const written = await writePreview(deps, sql, { caller, push, prepared, id: at.id });
@@ -125,14 +125,14 @@ export function previewTurn(source: string): string {
   return `previews/${source}`;
 }
 
-type Sound = PreparedTree & { readonly workspace: Workspace };
+type ValidTree = PreparedTree & { readonly workspace: Workspace };
 
 /** Checks the tree with the secrets of the source workspace and the produced files of the preview, if it exists. */
-async function prepareSound(deps: Deps, sql: Sql, source: WorkspaceRow, push: BranchPush): Promise<Sound> {
+async function prepareValidTree(deps: Deps, sql: Sql, source: WorkspaceRow, push: BranchPush): Promise<ValidTree> {
   const preview = await findPreview(sql, source.id, push.branch);
   const reach = await readInReach(sql, source.tenantId, preview?.id ?? source.id);
   const prepared = await prepareTree(deps, push.files, preview ? reach : { ...reach, livePaths: [] });
-  if (prepared.workspace) return prepared as Sound;
+  if (prepared.workspace) return prepared as ValidTree;
   throw refusedTree(`the branch ${push.branch}`, prepared.issues);
 }
 
@@ -167,7 +167,7 @@ async function insertPreview(
 async function writePreview(
   deps: Deps,
   sql: Sql,
-  { caller, push, prepared, id }: { caller: Caller; push: BranchPush; prepared: Sound; id: string },
+  { caller, push, prepared, id }: { caller: Caller; push: BranchPush; prepared: ValidTree; id: string },
 ): Promise<Pick<PutPreview, 'applied' | 'evals'>> {
   await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR UPDATE', [id]);
   const live = await readLiveTree(sql, id);

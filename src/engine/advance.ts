@@ -21,7 +21,7 @@ import { notifyStreams } from './rows/notify-streams.js';
 import { SecretMask } from './secrets/secret-mask.js';
 import { withSlots } from './slots/with-slots.js';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 
 const MOST_FAILURES = 5;
 
@@ -189,5 +189,5 @@ function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortContr
   };
   // Ignore an unavailable database: the next write reports it.
   const work = () => look().catch(() => undefined);
-  return startLoops(deps.log, [{ name: 'lane watch', everyMs: LOOK_EVERY_MS, work }]);
+  return startLoops(deps.log, [{ name: 'lane watch', everyMs: POLL_EVERY_MS, work }]);
 }

@@ -1,10 +1,10 @@
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
 
 /** Transient refusals: the same work may succeed later, so its retries are not limited. */
-const PASSING: readonly RefusalKind[] = ['unavailable', 'rate_limited'];
+const TRANSIENT: readonly RefusalKind[] = ['unavailable', 'rate_limited'];
 
 export function isTransient(error: unknown): boolean {
-  return error instanceof Refusal && PASSING.includes(error.kind);
+  return error instanceof Refusal && TRANSIENT.includes(error.kind);
 }
 
 /** A later attempt holds this lane: this one must not write or start anything. */

@@ -8,7 +8,7 @@ import { beginAttempt } from './work/begin-attempt.js';
 import { closeEval, endEval, openEval } from './work/end-eval.js';
 import { gradeAttempt } from './work/grade-attempt.js';
 import { settleLostJudgeCall } from './work/judge-books.js';
-import { PutOff } from './work/judge-call.js';
+import { JudgePostponed } from './work/judge-call.js';
 
 const MOST_FAILURES = 5;
 
@@ -39,7 +39,7 @@ async function orFail<T>(
   try {
     return await work();
   } catch (error) {
-    if (signal?.aborted || isTransient(error) || error instanceof PutOff) throw error;
+    if (signal?.aborted || isTransient(error) || error instanceof JudgePostponed) throw error;
     const failures = await countFailure(deps.db, at);
     deps.log.error({ err: error, evalRun: at.evalRunId, k: at.k, failures }, 'an attempt of an eval failed');
     if (failures < MOST_FAILURES) throw error;

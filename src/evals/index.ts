@@ -7,4 +7,4 @@ export { listEvals } from './list-evals.js';
 export { listEvalRuns, readEvalRun } from './read-eval-runs.js';
 export { runEval, stopEvalRun } from './run-eval.js';
 export { startEvalLoop } from './start-eval-loop.js';
-export { PutOff } from './work/judge-call.js';
+export { JudgePostponed } from './work/judge-call.js';

@@ -4,7 +4,7 @@ import type { Repository } from './repository.js';
 import { GitFailed, type GitRun, runGit } from './run-git.js';
 
 /** How many commits each of two branches has that the other has not. */
-export interface Apart {
+export interface Distance {
   readonly ahead: number;
   readonly behind: number;
 }
@@ -34,7 +34,7 @@ export function incomparable(because: string, code = 'repo/incomparable'): Refus
 }
 
 /** Counts the commits that only one side has. Throws a Refusal `refused` when git exceeds its limits. */
-export async function countApart(repository: Repository, base: string, commit: string): Promise<Apart> {
+export async function countDistance(repository: Repository, base: string, commit: string): Promise<Distance> {
   const args = ['rev-list', '--left-right', '--count', '--end-of-options', `${base}...${commit}`];
   const { stdout } = await runCompare(repository, args);
   const [behind = 0, ahead = 0] = stdout.toString().trim().split('\t').map(Number);

@@ -1,5 +1,5 @@
 export { unwritablePaths } from './check-paths.js';
-export { type Apart, countApart, diffCommits, mergeBase, objectSizes, readTags } from './compare.js';
+export { countDistance, type Distance, diffCommits, mergeBase, objectSizes, readTags } from './compare.js';
 export type { MarkedFile } from './folders.js';
 export { readKnownCommit } from './known-commit.js';
 export { mergeCommits } from './merge.js';

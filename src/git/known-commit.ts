@@ -28,12 +28,12 @@ export function readKnownCommit({ objects }: Repository, id: string, base: Known
   try {
     return new Walk(objects, base).read(id);
   } catch (error) {
-    if (error instanceof NotAtHand) return null;
+    if (error instanceof NeedsGit) return null;
     throw error;
   }
 }
 
-class NotAtHand extends Error {}
+class NeedsGit extends Error {}
 
 class Walk {
   readonly #base: BaseIndex;
@@ -52,7 +52,7 @@ class Walk {
     // For older commits, only check that no object is missing.
     for (const commit of commits) this.#tree(commit.tree, '', commit.id === id ? files : null);
     const [commit] = commits;
-    if (!commit || files.size === 0) throw new NotAtHand();
+    if (!commit || files.size === 0) throw new NeedsGit();
     return { commit, files };
   }
 
@@ -65,7 +65,7 @@ class Walk {
       const commit = parseCommit(at, this.#object(at, 'commit').toString('utf8'));
       found.set(at, commit);
       next.push(...commit.parents);
-      if (found.size > MOST.commits) throw new NotAtHand();
+      if (found.size > MOST.commits) throw new NeedsGit();
     }
     return [...found.values()];
   }
@@ -77,38 +77,38 @@ class Walk {
       return;
     }
     const entries = readTreeObject(this.#object(id, 'tree'));
-    if (entries.length === 0) throw new NotAtHand();
+    if (entries.length === 0) throw new NeedsGit();
     for (const { mode, name, id: entry } of entries) {
-      this.#take();
+      this.#countStep();
       const path = `${above}${name}`;
       if (mode === '40000') this.#tree(entry, `${path}/`, files);
       else if ((mode === '100644' || mode === '100755') && (this.#base.blobs.has(entry) || this.#object(entry, 'blob')))
         files?.set(path, { sha: entry, executable: mode === '100755' });
-      else throw new NotAtHand();
+      else throw new NeedsGit();
     }
   }
 
   #folder(folder: Folder, above: string, files: Map<string, MarkedFile>): void {
     for (const [name, { sha, executable }] of folder.files) {
-      this.#take();
+      this.#countStep();
       files.set(`${above}${name}`, { sha, executable });
     }
     for (const [name, child] of folder.folders) {
-      this.#take();
+      this.#countStep();
       this.#folder(child, `${above}${name}/`, files);
     }
   }
 
   #object(id: string, type: string): Buffer {
     const object = this.objects.get(id);
-    if (object?.type !== type) throw new NotAtHand();
+    if (object?.type !== type) throw new NeedsGit();
     return object.content;
   }
 
   /** Limits the walk: a few nested trees can describe 10^8 paths. */
-  #take(): void {
+  #countStep(): void {
     this.#left -= 1;
-    if (this.#left < 0) throw new NotAtHand();
+    if (this.#left < 0) throw new NeedsGit();
   }
 }
 
@@ -143,7 +143,7 @@ function readTreeObject(content: Buffer): readonly Entry[] {
     const zero = content.indexOf(0, space);
     const raw = content.subarray(space + 1, zero);
     const name = raw.toString('utf8');
-    if (space < 0 || zero < 0 || !Buffer.from(name).equals(raw)) throw new NotAtHand();
+    if (space < 0 || zero < 0 || !Buffer.from(name).equals(raw)) throw new NeedsGit();
     entries.push({
       mode: content.subarray(at, space).toString('latin1'),
       name,

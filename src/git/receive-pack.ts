@@ -24,7 +24,7 @@ export const PUSH_LIMITS: PushLimits = { packBytes: 256 * MIB, objectBytes: 32 *
  * Below these sizes of the pack and of its unpacked output, a push is read into memory, so that later reads of its
  * objects need no git process.
  */
-const SMALL = { packBytes: 256 * 1024, saidBytes: 4 * MIB };
+const SMALL = { packBytes: 256 * 1024, outputBytes: 4 * MIB };
 
 /** Limits of memory and CPU for a git process that reads untrusted input. */
 const CHILD = { memoryBytes: 1_024 * MIB, cpuSeconds: 90 };
@@ -63,7 +63,7 @@ export async function receivePack(
 async function readSmall(quarantine: Quarantine, { size }: KeptPack): Promise<ReadonlyMap<string, GitObject> | null> {
   if (size > SMALL.packBytes) return null;
   const args = ['cat-file', '--batch-all-objects', '--unordered', '--buffer', '--batch'];
-  const { stdout, cut } = await runGit(alone(quarantine), args, { maxBytes: SMALL.saidBytes, limits: CHILD });
+  const { stdout, cut } = await runGit(alone(quarantine), args, { maxBytes: SMALL.outputBytes, limits: CHILD });
   return cut ? null : readBatch(stdout);
 }
 

@@ -95,8 +95,8 @@ async function expand(deps: ExpandDeps, sql: Sql, notice: NoticeRow): Promise<vo
   const onlyDeciders = notice.event === 'approval.escalated';
   const deciders = onlyDeciders ? [String(data.to)] : namedBy(gate, context.openedAt, notice.at);
   const members = gate === null ? [] : await readMembers(sql, notice.tenantId, context.workspace);
-  const besides = typeof data.pusher === 'string' ? await readPusher(sql, notice, data.pusher) : [];
-  const named = recipientsOf({ event, targets, deciders, members, besides, onlyDeciders });
+  const extraEmails = typeof data.pusher === 'string' ? await readPusher(sql, notice, data.pusher) : [];
+  const named = recipientsOf({ event, targets, deciders, members, extraEmails, onlyDeciders });
   const recipients = await withAccess(sql, notice, named);
   if (recipients.length === 0) return;
   // Mails get forwarded, so notifications hide the run's release address.

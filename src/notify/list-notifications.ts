@@ -43,12 +43,12 @@ export async function listNotifications(
 }
 
 function viewOf({ content, dueAt, createdAt, endedAt, runId: run, ...row }: Row): Notification {
-  const said = isRecord(content) ? content : {};
+  const fields = isRecord(content) ? content : {};
   return {
     ...row,
     run,
-    subject: String(said.subject ?? ''),
-    workspace: typeof said.workspace === 'string' ? said.workspace : null,
+    subject: String(fields.subject ?? ''),
+    workspace: typeof fields.workspace === 'string' ? fields.workspace : null,
     createdAt: createdAt.toISOString(),
     nextAt: row.state === 'pending' ? dueAt.toISOString() : null,
     endedAt: endedAt?.toISOString() ?? null,

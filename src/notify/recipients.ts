@@ -20,7 +20,7 @@ interface Selection {
   /** The members who can access the workspace. */
   readonly members: readonly MemberOf[];
   /** Addresses that are notified whatever `notify` says. */
-  readonly besides?: readonly string[];
+  readonly extraEmails?: readonly string[];
   /** True for an escalation, which only the added decider receives. */
   readonly onlyDeciders: boolean;
 }
@@ -33,14 +33,14 @@ export function recipientsOf({
   targets,
   deciders,
   members,
-  besides = [],
+  extraEmails = [],
   onlyDeciders,
 }: Selection): readonly Recipient[] {
   const row = EVENTS[event];
   const isWanted = !onlyDeciders && (targets.events === null ? row.byDefault : targets.events.includes(event));
   const named = row.toDeciders ? deciders.flatMap((who) => addressesOf(who, members)) : [];
   const emails = new Map(
-    [...(isWanted ? targets.emails : []), ...named, ...besides].map((email) => [email.toLowerCase(), email]),
+    [...(isWanted ? targets.emails : []), ...named, ...extraEmails].map((email) => [email.toLowerCase(), email]),
   );
   return [
     ...[...emails.values()].map((target) => ({ channel: 'mail' as const, target })),

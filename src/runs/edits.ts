@@ -91,13 +91,13 @@ export function assertEdits(
   const faults = Object.entries(edits).flatMap(([id, value]): Fault[] => {
     const step = steps.get(id);
     const work = gate.work.get(id);
-    const messages = gate.edit.includes(id) && step ? faultsOf(step, work, value) : [notNamed(gate.edit)];
+    const messages = gate.edit.includes(id) && step ? faultsOf(step, work, value) : [notEditable(gate.edit)];
     return messages.map((message) => ({ path: `edits.${id}`, message }));
   });
   refuseFaults(faults);
 }
 
-function notNamed(edit: readonly string[]): string {
+function notEditable(edit: readonly string[]): string {
   if (edit.length === 0) return 'no step may be changed at this gate; leave `edits` out';
   return `this gate lets you change ${edit.join(', ')} and no other step`;
 }

@@ -208,13 +208,13 @@ async function findRepetition(sql: Sql, { run, park, vote, step }: Repeatable): 
 }
 
 function isSame(earlier: Vote, vote: Vote, { asks }: EarlierGate): boolean {
-  return canonicalJson(saidIn(earlier, asks)) === canonicalJson(saidIn(vote, asks));
+  return canonicalJson(voteText(earlier, asks)) === canonicalJson(voteText(vote, asks));
 }
 
 /**
  * The fields that distinguish two requests. A note is a comment and may change between retries, unless it is an answer.
  */
-function saidIn({ who, decision, named, form, edits, note }: Vote, asks: boolean): Json {
+function voteText({ who, decision, named, form, edits, note }: Vote, asks: boolean): Json {
   return [who, decision, named ?? null, form ?? null, edits ?? null, asks ? (note ?? null) : null];
 }
 

@@ -53,7 +53,7 @@ export class OutputCapture {
     if (this.#seen === begun.length + kept.length)
       return { seen: this.#seen, truncated: false, text: Buffer.concat([begun, kept]).toString('utf8') };
     const head = begun.subarray(0, begun.length - beginningAtEnd(begun));
-    const last = kept.subarray(restAtStart(kept));
+    const last = kept.subarray(continuationAtStart(kept));
     const cut = this.#seen - head.length - last.length;
     const text = `${head.toString('utf8')}\n[… ${cut} bytes left out …]\n${last.toString('utf8')}`;
     return { seen: this.#seen, truncated: true, text };
@@ -72,7 +72,7 @@ function beginningAtEnd(bytes: Buffer): number {
 }
 
 /** How many bytes at the start belong to a character that began earlier. */
-function restAtStart(bytes: Buffer): number {
+function continuationAtStart(bytes: Buffer): number {
   let rest = 0;
   while (rest < 3 && isRest(bytes[rest])) rest += 1;
   return rest;

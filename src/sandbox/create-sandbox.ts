@@ -22,7 +22,7 @@ import {
   waitUntilGone,
   workerIdentity,
 } from './process-table.js';
-import { dropForgotten, listRegistered, type RegisterRow, unregister } from './register.js';
+import { deleteStaleRows, listRegistered, type RegisterRow, unregister } from './register.js';
 import { removeFolder } from './remove-folder.js';
 import { type Host, type LiveProgram, startProgram } from './run-program.js';
 
@@ -172,7 +172,7 @@ async function reapLeftovers(host: Host, scratchDir: string, live: ReadonlyMap<s
     else host.log.error({ pid: row.pid }, 'failed to kill a leftover sandbox, will retry');
   }
   await unregister(host.db, dead);
-  await dropForgotten(host.db, host.host);
+  await deleteStaleRows(host.db, host.host);
   await removeSockets(host, all);
   await removeEndedFolders(host, scratchDir, new Set([...live.values()].map(({ owner }) => owner.runId)));
 }

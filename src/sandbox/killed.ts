@@ -33,33 +33,33 @@ export function whyKilled(killed: Killed, context: Context): string {
 }
 
 /** Error texts of the C library and of languages when the kernel enforces a limit. */
-const HINTS: readonly { readonly said: RegExp; readonly hint: (limits: Limits) => string }[] = [
+const HINTS: readonly { readonly stderr: RegExp; readonly hint: (limits: Limits) => string }[] = [
   {
-    said: /File size limit exceeded|File too large|EFBIG/,
+    stderr: /File size limit exceeded|File too large|EFBIG/,
     hint: (limits) => `one file may hold ${size(limits.file)} at most`,
   },
   {
-    said: /MemoryError|Cannot allocate memory|heap out of memory|bad_alloc|ENOMEM/,
+    stderr: /MemoryError|Cannot allocate memory|heap out of memory|bad_alloc|ENOMEM/,
     hint: (limits) => `a program may use ${size(limits.memory)} of memory at most`,
   },
   {
-    said: /fork: (retry: )?Resource temporarily unavailable|can't start new thread|pthread_create|spawn \S+ EAGAIN/,
+    stderr: /fork: (retry: )?Resource temporarily unavailable|can't start new thread|pthread_create|spawn \S+ EAGAIN/,
     hint: (limits) => `a program may have ${limits.processes} processes and threads at most`,
   },
   {
-    said: /Too many open files|EMFILE/,
+    stderr: /Too many open files|EMFILE/,
     hint: (limits) => `a process may have ${limits.openFiles} files open at most`,
   },
   {
-    said: /No space left on device|ENOSPC/,
+    stderr: /No space left on device|ENOSPC/,
     hint: (limits) =>
       `/tmp holds ${size(limits.tmp)} at most and /dev/shm ${size(limits.shm)}: put what is bigger under /work`,
   },
 ];
 
 /** The limit that a failed program probably hit, by its output; null when its output names none. */
-export function hintOf(said: string, limits: Limits): string | null {
-  return HINTS.find((candidate) => candidate.said.test(said))?.hint(limits) ?? null;
+export function hintOf(stderr: string, limits: Limits): string | null {
+  return HINTS.find((candidate) => candidate.stderr.test(stderr))?.hint(limits) ?? null;
 }
 
 function size(bytes: number): string {

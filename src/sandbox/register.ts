@@ -52,7 +52,7 @@ export async function listRegistered(sql: Sql, host: string): Promise<RegisterRo
 }
 
 /** Rows of hosts that no longer exist, so neither do their processes; their runs ended an hour ago. */
-export async function dropForgotten(sql: Sql, host: string): Promise<void> {
+export async function deleteStaleRows(sql: Sql, host: string): Promise<void> {
   await sql.query({
     name: 'sandbox-forgotten',
     text: `DELETE FROM sandbox_process s WHERE s.host <> $1 AND NOT EXISTS (

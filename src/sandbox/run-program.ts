@@ -146,16 +146,16 @@ class Running {
 
   #launch(proxySocket: string | null): Launched {
     const { host, program } = this;
-    const spec = host.driver.isolates ? program : layFiles(this.#filesDir, program);
+    const spec = host.driver.isolates ? program : placeFiles(this.#filesDir, program);
     const command = host.driver.command({ ...spec, proxySocket }, host);
     const stdin = program.stdin === null ? null : openStdin(join(host.tmpDir, this.id), program.stdin);
     try {
-      const isTalkedTo = program.onPipes !== undefined;
+      const hasPipes = program.onPipes !== undefined;
       const launched = launch({
         command,
         limits: host.limits,
         identity: host.identity,
-        stdin: stdin ?? (isTalkedTo ? 'pipe' : 'ignore'),
+        stdin: stdin ?? (hasPipes ? 'pipe' : 'ignore'),
       });
       this.#launched = launched;
       if (launched.stdin) program.onPipes?.({ stdin: launched.stdin, stdout: launched.stdout });
@@ -234,7 +234,7 @@ function endOf({ child }: Launched): Promise<number | null> {
 }
 
 /** Without isolation, a program's own files are on the host while it runs, readable by this user only. */
-function layFiles(folder: string, program: ProgramSpec): ProgramSpec {
+function placeFiles(folder: string, program: ProgramSpec): ProgramSpec {
   const { files = [], readOnly } = program;
   if (files.length === 0) return program;
   mkdirSync(folder, { mode: 0o700 });

@@ -31,7 +31,7 @@ const PROCESS_MS = 100;
 const FOLDER_MS = 500;
 
 /** Looks in a row that may find files in flight between processes: normally they are received within moments. */
-const IN_FLIGHT_LOOKS = 6;
+const IN_FLIGHT_MEASURES = 6;
 
 /** Watches a program's memory, processes and disk until the returned function is called. */
 export function watch(watched: Watched, onExcess: OnExcess): () => void {
@@ -44,11 +44,11 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
       if (excess) onExcess(excess);
     }, PROCESS_MS);
   let folder: NodeJS.Timeout;
-  const look = createLook(watched);
+  const measure = createMeasure(watched);
   const next = () => {
     folder = setTimeout(async () => {
       // A failed measurement says nothing about the program: the next one follows.
-      const excess = await look().catch(() => null);
+      const excess = await measure().catch(() => null);
       if (excess) onExcess(excess);
       else if (!stopped) next();
     }, FOLDER_MS);
@@ -62,8 +62,8 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
 }
 
 /** Measures the folder. Called every half second; skips calls if the folder takes long to measure. */
-function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | null> {
-  const pace = createLookPace(limits);
+function createMeasure({ init, workDir, limits }: Watched): () => Promise<Killed | null> {
+  const pace = createMeasurePace(limits);
   let inFlight = 0;
   return async () => {
     const free = await freeOf(workDir);
@@ -72,10 +72,10 @@ function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | 
     const use = await measureFolder(workDir, limits);
     const hidden = init ? await measureHidden(init.pid) : NOTHING;
     inFlight = hidden.inFlight > 0 ? inFlight + 1 : 0;
-    pace.looked(begun, performance.now(), free);
+    pace.record(begun, performance.now(), free);
     const overrun = findOverrun({ ...use, bytes: use.bytes + hidden.bytes }, limits);
     if (hidden.shared > limits.memory) return 'memory';
-    return overrun ?? (inFlight >= IN_FLIGHT_LOOKS ? 'in-flight' : null);
+    return overrun ?? (inFlight >= IN_FLIGHT_MEASURES ? 'in-flight' : null);
   };
 }
 
@@ -90,17 +90,17 @@ interface FreeSpace {
   readonly files: number;
 }
 
-interface LookPace {
+interface MeasurePace {
   isDue(nowMs: number, free: FreeSpace): boolean;
-  /** Records a look with its start and end times and the free space at its start. */
-  looked(startedMs: number, endedMs: number, free: FreeSpace): void;
+  /** Records a measurement with its start and end times and the free space at its start. */
+  record(startedMs: number, endedMs: number, free: FreeSpace): void;
 }
 
 /**
  * A big folder takes long to measure, so at most a tenth of the time goes into it, unless the disk has meanwhile lost a
  * large part of what the folder may hold, in bytes or in files.
  */
-export function createLookPace(limits: Pick<Limits, 'work' | 'workFiles'>): LookPace {
+export function createMeasurePace(limits: Pick<Limits, 'work' | 'workFiles'>): MeasurePace {
   let dueMs = 0;
   let freeThen: FreeSpace = { bytes: 0, files: 0 };
   return {
@@ -108,7 +108,7 @@ export function createLookPace(limits: Pick<Limits, 'work' | 'workFiles'>): Look
       nowMs >= dueMs ||
       freeThen.bytes - free.bytes >= limits.work / 4 ||
       freeThen.files - free.files >= limits.workFiles / 4,
-    looked(startedMs, endedMs, free) {
+    record(startedMs, endedMs, free) {
       dueMs = startedMs + 10 * (endedMs - startedMs);
       freeThen = free;
     },

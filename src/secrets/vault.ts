@@ -33,7 +33,7 @@ export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /** Variables that decide how programs of a sandbox run, and those that the service sets itself. */
-const TAKEN =
+const RESERVED =
   /^(PATH|HOME|TMPDIR|LANG|TERM|SHELL|USER|PWD|IFS|ENV|BASH.*|LC_.*|LD_.*|NODE_OPTIONS|NODE_PATH|NODE_USE_ENV_PROXY|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy|PYTHON.*|PERL.*|RUBY(LIB|OPT)|SSH_.*|GIT_SSH.*|GIT_CONFIG.*|ARG_.*)$/;
 
 /** Refuses a name that a placeholder cannot contain, or that would change how programs run. */
@@ -47,7 +47,7 @@ export function checkSecretName(name: string): void {
       },
     );
   }
-  if (TAKEN.test(name)) {
+  if (RESERVED.test(name)) {
     throw new Refusal(
       'refused',
       `the name ${name} is that of a variable that programs need for themselves: choose another`,

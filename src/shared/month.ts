@@ -14,7 +14,7 @@ export interface Month {
 /** The month of that moment. A zone that the runtime does not know counts as UTC. */
 export function monthAt(nowMs: number, timezone: string): Month {
   const zone = formatOf(timezone) === null ? 'UTC' : timezone;
-  const [year = 0, month = 1] = wallOf(nowMs, zone);
+  const [year = 0, month = 1] = wallTimeOf(nowMs, zone);
   return monthFrom(year, month, zone);
 }
 
@@ -32,13 +32,13 @@ function firstOf(year: number, month: number, timezone: string): number {
 
 /** How far the zone's wall clock is ahead of UTC, in ms. */
 function offsetAt(ms: number, timezone: string): number {
-  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = wallOf(ms, timezone);
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = wallTimeOf(ms, timezone);
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1_000) * 1_000;
 }
 
 const ORDER = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const;
 
-function wallOf(ms: number, timezone: string): number[] {
+function wallTimeOf(ms: number, timezone: string): number[] {
   const parts = formatOf(timezone)?.formatToParts(ms) ?? [];
   return ORDER.map((type) => Number(parts.find((part) => part.type === type)?.value ?? 0));
 }

@@ -79,8 +79,8 @@ export class ProcessLife {
     const now = performance.now();
     this.#signals += 1;
     this.#firstSignal ??= now;
-    const isAgain = this.#signals > 2 || (this.#signals === 2 && now - this.#firstSignal >= SAME_SIGNAL_MS);
-    if (isAgain) process.exit(code);
+    const isSecondStop = this.#signals > 2 || (this.#signals === 2 && now - this.#firstSignal >= SAME_SIGNAL_MS);
+    if (isSecondStop) process.exit(code);
     if (this.#ending !== null) return;
     this.say('Stopping; active runs continue after the next start. To stop at once, do it again in two seconds.');
     this.#end(this.#isReady ? 0 : code);

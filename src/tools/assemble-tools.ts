@@ -10,7 +10,7 @@ import { globTool } from './builtins/match-glob.js';
 import { readTool } from './builtins/read.js';
 import { saveToStorageTool } from './builtins/save-to-storage.js';
 import { writeTool } from './builtins/write.js';
-import type { AgentTool, Operation, StandIn, ToolContext, ToolOutcome } from './contract.js';
+import type { AgentTool, CannedResults, Operation, ToolContext, ToolOutcome } from './contract.js';
 import { limitResult } from './limit-result.js';
 import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
@@ -70,8 +70,8 @@ async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan
   for (const { unusable: error } of all)
     if (error !== undefined && !context.signal.aborted) context.emit?.('tool.unavailable', { name: tool.name, error });
   const named = nameOperations(tool.name, all);
-  const { standIn } = context;
-  const inUse = standIn ? named.map((one) => withCannedAnswers(one, standIn)) : named;
+  const { cannedResults } = context;
+  const inUse = cannedResults ? named.map((one) => withCannedAnswers(one, cannedResults)) : named;
   return [grantsOf(agent, tool.name), step.tools].reduce(limitTools, inUse).filter((one) => !isDisallowed(agent, one));
 }
 
@@ -80,11 +80,11 @@ async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan
  * that only the case knows, as when a document is unreadable.
  */
 async function allOperations(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly Operation[]> {
-  const { standIn } = context;
-  const isLeftAlone = tool.transport === 'mcp' && standIn != null && !standIn.live;
+  const { cannedResults } = context;
+  const isLeftAlone = tool.transport === 'mcp' && cannedResults != null && !cannedResults.live;
   const create = TRANSPORTS[tool.transport] as Transport<ToolPlan['transport']>;
   const found = isLeftAlone ? [] : await create(deps, tool, context);
-  return standIn ? [...found, ...cannedOperations(tool, standIn, found)] : found;
+  return cannedResults ? [...found, ...cannedOperations(tool, cannedResults, found)] : found;
 }
 
 /** Granted operations that do not exist now: a document or a server may have changed. */
@@ -142,28 +142,28 @@ function guarded(deps: ToolDeps, tool: AgentTool): AgentTool {
  * A granted tool in a run of an eval: the case's canned results answer, and nothing acts. A call without one is an
  * error to the model, or the tool's own when the case is `live`.
  */
-function withCannedAnswers(tool: AgentTool, standIn: StandIn): AgentTool {
+function withCannedAnswers(tool: AgentTool, cannedResults: CannedResults): AgentTool {
   const { ref, spec } = tool;
-  if (standIn.live && !standIn.tools.includes(ref)) return tool;
+  if (cannedResults.live && !cannedResults.tools.includes(ref)) return tool;
   return {
     ref,
     spec,
     acts: () => false,
     program: false,
     canned: true,
-    run: (_args, { callKey }) => answerFrom(standIn, ref, callKey),
+    run: (_args, { callKey }) => answerFrom(cannedResults, ref, callKey),
   };
 }
 
-async function answerFrom(standIn: StandIn, ref: string, callKey: string): Promise<ToolOutcome> {
-  const answer = await standIn.answer(ref, callKey);
+async function answerFrom(cannedResults: CannedResults, ref: string, callKey: string): Promise<ToolOutcome> {
+  const answer = await cannedResults.answer(ref, callKey);
   return answer ?? toolError(`${ref} is not called in this eval: its case has no result for it under ### Tools`);
 }
 
 /** Operations that the case answers but that were not found; one for the whole tool if there are no others. */
 function cannedOperations(
   { name, description }: ToolPlan,
-  { tools }: StandIn,
+  { tools }: CannedResults,
   found: readonly Operation[],
 ): readonly Operation[] {
   const known = new Set(found.map(({ operation }) => operation));

@@ -56,7 +56,7 @@ export interface ToolContext {
   /** Writes an event of the step: what is prepared for it, or unavailable. */
   readonly emit?: (type: ToolEvent, data: JsonObject) => void;
   /** The canned results that replace granted tools, in a run of an eval. */
-  readonly standIn?: StandIn | null;
+  readonly cannedResults?: CannedResults | null;
 }
 
 export type ToolEvent = `sandbox.${'preparing' | 'prepared' | 'unprepared'}` | 'tool.unavailable';
@@ -110,7 +110,7 @@ export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
 }
 
 /** The canned results that replace granted tools in a run of an eval. */
-export interface StandIn {
+export interface CannedResults {
   /** Whether a call without a canned result executes the real tool. */
   readonly live: boolean;
   /** The tools that have one, by `tool` or `tool.operation`. */

@@ -4,10 +4,10 @@ export { type Catalogue, listTools } from './catalogue/list-tools.js';
 export type {
   AgentTool,
   CallContext,
+  CannedResults,
   KeptFile,
   LaneFolder,
   LanePlace,
-  StandIn,
   ToolContext,
   ToolOutcome,
 } from './contract.js';

@@ -123,7 +123,7 @@ test('a 401 says how to authenticate', async () => {
 test('a mistyped key is refused before the database is asked', async () => {
   const { key } = await createTestApp();
   // How busy the pool is, it knows without a question.
-  const known = { pressure: () => ({ waitedMs: 0, heardMsAgo: 0 }) };
+  const known = { pressure: () => ({ waitedMs: 0, lastAnswerMsAgo: 0 }) };
   const db = new Proxy(known, {
     get: (target, name) => {
       if (name === 'pressure') return target.pressure;

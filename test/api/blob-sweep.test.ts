@@ -5,7 +5,7 @@ import type { Scene } from '../../src/observe/doctor/check.js';
 import { blobs as check } from '../../src/observe/doctor/checks/blobs.js';
 import type { Db, Sql } from '../../src/platform/db/contract.js';
 import { createDb } from '../../src/platform/db/index.js';
-import { recordStrays } from '../../src/platform/storage/held-blobs.js';
+import { recordOrphans } from '../../src/platform/storage/held-blobs.js';
 import {
   type BlobStore,
   endHolds,
@@ -186,7 +186,7 @@ test('the doctor names blobs that no row names and no sweep knows of; the sweep 
   await blobs.put(Buffer.from('of an older release'));
   const sha = shaOf('of an older release');
   expect(await find()).toEqual([`The blob ${sha} is named by no row, and no sweep knows of it.`]);
-  await recordStrays({ db, blobs });
+  await recordOrphans({ db, blobs });
   expect(await find()).toEqual([]);
   await sweep();
   expect(await there('of an older release')).toEqual([true]);
@@ -201,12 +201,12 @@ test('a sweep and a scan of the store end between two blobs when the process end
   const { signal } = stop;
   const all = Array.from({ length: 5 }, (_, at) => `loose ${at}`);
   for (const text of all) await blobs.put(Buffer.from(text));
-  await recordStrays({ db, blobs }, AbortSignal.abort());
+  await recordOrphans({ db, blobs }, AbortSignal.abort());
   await pass(DAY_MS + 1);
   await sweep();
   expect(await there(...all)).toEqual(all.map(() => true));
   expect(await db.query('SELECT 1 FROM loose_blob')).toEqual([]);
-  await recordStrays({ db, blobs });
+  await recordOrphans({ db, blobs });
   await pass(DAY_MS + 1);
   const first: BlobStore = { ...blobs, delete: (sha) => blobs.delete(sha).then(() => stop.abort()) };
   await sweepBlobs({ db, blobs: first }, { signal });

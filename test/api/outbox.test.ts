@@ -67,13 +67,13 @@ test('a Temporal that does not answer gets one batch, then one run a round, and 
   temporal.answer = () => Promise.reject(AWAY);
   const queue = outboxQueue(deps);
   const { signal } = new AbortController();
-  expect(queue.restMs?.()).toBe(0);
+  expect(queue.pauseMs?.()).toBe(0);
   await expect(queue.work(signal)).rejects.toBe(AWAY);
   expect(sent).toHaveLength(16);
-  const first = queue.restMs?.() ?? 0;
+  const first = queue.pauseMs?.() ?? 0;
   await expect(queue.work(signal)).rejects.toBe(AWAY);
   expect(sent).toHaveLength(17);
-  const second = queue.restMs?.() ?? 0;
+  const second = queue.pauseMs?.() ?? 0;
   expect([first > 0, second > first]).toEqual([true, true]);
   temporal.answer = async () => undefined;
   await db.query(`UPDATE outbox SET due_at = now() - interval '5 s'`);
@@ -83,7 +83,7 @@ test('a Temporal that does not answer gets one batch, then one run a round, and 
       return left();
     })
     .toEqual([]);
-  expect(queue.restMs?.()).toBe(0);
+  expect(queue.pauseMs?.()).toBe(0);
   expect(new Set(sent).size).toBe(40);
 });
 

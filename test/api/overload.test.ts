@@ -99,12 +99,12 @@ test('Postgres that takes no more connections is overload', () => {
 });
 
 /** The database with another pressure; it counts what it is asked. */
-function pressed(waitedMs: number, heardMsAgo: number): { readonly db: Db; asked(): number } {
+function pressed(waitedMs: number, lastAnswerMsAgo: number): { readonly db: Db; asked(): number } {
   let asked = 0;
   const { db } = app.deps;
   const counting: Db = {
     ...db,
-    pressure: () => ({ waitedMs, heardMsAgo }),
+    pressure: () => ({ waitedMs, lastAnswerMsAgo }),
     query: (...given) => {
       asked += 1;
       return db.query(...given);
@@ -137,11 +137,11 @@ test('while others wait for a second, requests are refused before the database i
 });
 
 test('who waits less than that, or on a database that is silent, is served as ever', async () => {
-  for (const [waitedMs, heardMsAgo] of [
+  for (const [waitedMs, lastAnswerMsAgo] of [
     [999, 0],
     [5_000, 5_000],
   ] as const) {
-    const get = await apiOver(pressed(waitedMs, heardMsAgo).db);
+    const get = await apiOver(pressed(waitedMs, lastAnswerMsAgo).db);
     expect((await get('/api/me')).status).toBe(200);
   }
 });

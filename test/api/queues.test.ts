@@ -104,7 +104,7 @@ test('a queue that failed rests for as long as it asks, and keeps no other from 
           tries += 1;
           throw new Error('away');
         },
-        restMs: () => (tries < 2 ? 0 : 3_600_000),
+        pauseMs: () => (tries < 2 ? 0 : 3_600_000),
       },
       event: { nextDue, work: async () => ++rounds },
     },

@@ -11,7 +11,7 @@ const RUNS = 150;
 /** In each period the worker may use so much of a core: 5 %. */
 const PERIOD_MS = 400;
 const SHARE = 0.05;
-const LOOK_EVERY_MS = 5;
+const POLL_EVERY_MS = 5;
 /** `TimeoutType` of Temporal's API. */
 const START_TO_CLOSE = 1;
 
@@ -40,7 +40,7 @@ function starve(pid: number): () => void {
     const allowed = (threadCpuMs(`${pid}`) ?? 0) + PERIOD_MS * SHARE;
     const look = (): void => {
       if ((threadCpuMs(`${pid}`) ?? 0) >= allowed) rest();
-      else timer = setTimeout(look, LOOK_EVERY_MS);
+      else timer = setTimeout(look, POLL_EVERY_MS);
     };
     look();
   };

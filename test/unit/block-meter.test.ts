@@ -18,14 +18,14 @@ interface Part {
 function blocksIn(parts: readonly Part[]): { readonly from: number; readonly found: number }[] {
   const meter = new BlockMeter({ silentMs: 8_000, cpuMs: 1_000 });
   let [now, beats, cpuMs] = [1_000, 0, 500];
-  meter.look({ now, beats, cpuMs });
+  meter.sample({ now, beats, cpuMs });
   const blocks: { from: number; found: number }[] = [];
   for (const { looks, share, turns = false, everyMs = LOOK_MS } of parts) {
-    for (let look = 0; look < looks; look += 1) {
+    for (let sample = 0; sample < looks; sample += 1) {
       now += everyMs;
       cpuMs += everyMs * share;
       if (turns) beats += 1;
-      const from = meter.look({ now, beats, cpuMs });
+      const from = meter.sample({ now, beats, cpuMs });
       if (from !== null) blocks.push({ from: from - 1_000, found: now - 1_000 });
     }
   }

@@ -6,7 +6,7 @@ import type { AppEnv, GuardedEnv } from '../env.js';
 import { authenticate } from './authenticate.js';
 
 /** Two checks and their duration stay below the promised five seconds. */
-const LOOK_EVERY_MS = 2_000;
+const POLL_EVERY_MS = 2_000;
 
 /**
  * While a response is streaming, checks repeatedly that its caller still has access: the credential, the workspace of
@@ -30,7 +30,7 @@ export function watchAccess(c: Context<GuardedEnv>, lost: () => void): () => voi
         end();
         lost();
       });
-    }, LOOK_EVERY_MS);
+    }, POLL_EVERY_MS);
   };
   next();
   return end;

@@ -11,8 +11,8 @@ export function prefersPage(c: Context): boolean {
 export function prefersJson(c: Context): boolean {
   const sent = c.req.header('content-type')?.toLowerCase() ?? '';
   const supports = ['text/html', 'application/json'];
-  const unsaid = sent.startsWith('application/json') ? 'application/json' : 'text/html';
-  return accepts(c, { header: 'Accept', supports, default: unsaid }) === 'application/json';
+  const defaultType = sent.startsWith('application/json') ? 'application/json' : 'text/html';
+  return accepts(c, { header: 'Accept', supports, default: defaultType }) === 'application/json';
 }
 
 /** The path and the query of the request. */
@@ -28,8 +28,8 @@ export function signInPath(next: string, error?: string): string {
 
 /** The path to continue at, limited to this service, whatever the link says. */
 export function ownPath(next: string | undefined): string {
-  const ours = 'http://ours.invalid';
-  if (next === undefined || !next.startsWith('/') || !URL.canParse(next, ours)) return '/';
-  const url = new URL(next, ours);
-  return url.origin === ours ? url.pathname.replace(/^\/+/, '/') + url.search : '/';
+  const placeholderOrigin = 'http://placeholderOrigin.invalid';
+  if (next === undefined || !next.startsWith('/') || !URL.canParse(next, placeholderOrigin)) return '/';
+  const url = new URL(next, placeholderOrigin);
+  return url.origin === placeholderOrigin ? url.pathname.replace(/^\/+/, '/') + url.search : '/';
 }

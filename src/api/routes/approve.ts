@@ -23,7 +23,7 @@ import { prefersJson } from '../pages/paths.js';
 import { jsonResponse } from '../schemas.js';
 
 /** Refusals that a person can fix on the page: it is shown again with their input. */
-const ON_THE_PAGE = { conflict: 409, refused: 422, forbidden: 403 } as const;
+const PAGE_STATUS = { conflict: 409, refused: 422, forbidden: 403 } as const;
 
 const postApprove = defineRoute({
   access: 'token',
@@ -74,7 +74,7 @@ const postApprove = defineRoute({
       if (!isPage) return c.json(decided, 200);
       return c.html(approvePage(await openLink(deps, input), { preselected: decision, done: true }), 200);
     } catch (error) {
-      const status = isPage && error instanceof Refusal ? onThePage(error.kind) : undefined;
+      const status = isPage && error instanceof Refusal ? pageStatusOf(error.kind) : undefined;
       if (status === undefined) throw error;
       const shown = { preselected: decision, fault: errorMessage(error), given: fields };
       return c.html(approvePage(await openLink(deps, input), shown), status);
@@ -114,8 +114,8 @@ const getApprove = defineRoute({
 
 export const approveRoutes: readonly Route[] = [getApprove, postApprove];
 
-function onThePage(kind: RefusalKind): 403 | 409 | 422 | undefined {
-  return (ON_THE_PAGE as Partial<Record<RefusalKind, 403 | 409 | 422>>)[kind];
+function pageStatusOf(kind: RefusalKind): 403 | 409 | 422 | undefined {
+  return (PAGE_STATUS as Partial<Record<RefusalKind, 403 | 409 | 422>>)[kind];
 }
 
 /** The link of the address, unchecked: invalid values get the same refusal as a wrong token. */

@@ -7,7 +7,7 @@ import type { WorkReply, WorkRequest } from './check-worker.js';
 /** The maximum wall time, as a multiple of the requested CPU time. */
 const LONGEST = 5;
 
-const SHORTEST_LOOK_MS = 20;
+const SHORTEST_POLL_MS = 20;
 
 /** A check that exceeded its limit of time or memory. */
 export class CheckCut extends Error {
@@ -143,16 +143,16 @@ export function afterCpuTime(
   const startedAt = performance.now();
   let last = cpuMs();
   let usedMs = 0;
-  let timer = setTimeout(look, ms);
+  let timer = setTimeout(poll, ms);
   let end: NodeJS.Immediate | undefined;
-  function look(): void {
+  function poll(): void {
     const cpu = cpuMs();
     usedMs += cpu === null || last === null ? 0 : cpu - last;
     last = cpu ?? last;
     const passed = performance.now() - startedAt;
     const lacks = ms - usedMs;
     if (lacks <= 0 || passed >= ms * LONGEST) end = setImmediate(then);
-    else timer = setTimeout(look, Math.max(SHORTEST_LOOK_MS, Math.min(lacks, ms * LONGEST - passed)));
+    else timer = setTimeout(poll, Math.max(SHORTEST_POLL_MS, Math.min(lacks, ms * LONGEST - passed)));
   }
   return () => {
     clearTimeout(timer);

@@ -49,7 +49,7 @@ export async function changeWorkspace(
     // No key had to be written.
     if (!renamed && to !== null) await deps.db.transaction(rename);
   } catch (error) {
-    if (isUniqueViolation(error)) throw taken(to ?? '');
+    if (isUniqueViolation(error)) throw nameTaken(to ?? '');
     throw error;
   }
   const now = to ?? workspace;
@@ -88,7 +88,7 @@ async function renameWorkspace(
   const { id } = await findWorkspace(sql, caller, from, 'update');
   await requireNoPreview(sql, id, 'name');
   const taking = await sql.query('SELECT 1 FROM workspace WHERE tenant_id = $1 AND name = $2', [caller.tenant, to]);
-  if (taking.length > 0) throw taken(to);
+  if (taking.length > 0) throw nameTaken(to);
   const previews = await sql.query<{ id: string; name: string; branch: string }>(
     'SELECT id, name, preview_branch AS branch FROM workspace WHERE preview_of = $1 ORDER BY id FOR UPDATE',
     [id],
@@ -112,6 +112,6 @@ async function renameWorkspace(
   await audit(sql, caller, 'workspace.rename', to, { from });
 }
 
-function taken(name: string): Refusal {
+function nameTaken(name: string): Refusal {
   return new Refusal('conflict', `there is a workspace ${name} already; choose another name`);
 }

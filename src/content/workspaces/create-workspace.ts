@@ -35,12 +35,12 @@ export async function createWorkspace(deps: Deps, caller: Caller, input: CreateW
     });
   }
   const files = await startFiles(input);
-  const draft = await prepareSound(deps, deps.db, { caller, files });
+  const draft = await prepareValidTree(deps, deps.db, { caller, files });
   const id = newId(deps.clock.now());
   try {
     await deps.db.transaction(async (sql) => {
       const isOld = (await lockLibrary(sql, caller.tenant, 'share')) !== draft.librarySeq;
-      const prepared = isOld ? await prepareSound(deps, sql, { caller, files }) : draft;
+      const prepared = isOld ? await prepareValidTree(deps, sql, { caller, files }) : draft;
       await insertWorkspace(sql, { id, tenant: caller.tenant, name: input.name });
       await writeRevision(deps, sql, {
         workspaceId: id,
@@ -66,16 +66,16 @@ export async function createWorkspace(deps: Deps, caller: Caller, input: CreateW
   return readWorkspace(deps, caller, { workspace: input.name });
 }
 
-type Sound = PreparedTree & { readonly workspace: Workspace };
+type ValidTree = PreparedTree & { readonly workspace: Workspace };
 
-async function prepareSound(
+async function prepareValidTree(
   deps: Deps,
   sql: Sql,
   { caller, files }: { readonly caller: Caller; readonly files: readonly SourceFile[] },
-): Promise<Sound> {
+): Promise<ValidTree> {
   const prepared = await prepareTree(deps, files, await readInReach(sql, caller.tenant, null));
   if (!prepared.workspace) throw refusedFiles(prepared);
-  return prepared as Sound;
+  return prepared as ValidTree;
 }
 
 /** Names are lower-case words joined by single hyphens. Names of previews are reserved. */

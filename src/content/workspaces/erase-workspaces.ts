@@ -62,7 +62,7 @@ export async function eraseWorkspaces(sql: Sql, ids: readonly string[]): Promise
   await sql.query('DELETE FROM api_key WHERE workspace = ANY($1)', [ids]);
   await sql.query(`DELETE FROM avatar WHERE kind = 'workspace' AND id = ANY($1)`, [ids]);
   await leaveUsage(sql, ids);
-  await forgetNames(sql, ids);
+  await removeNames(sql, ids);
   await sql.query('DELETE FROM workspace WHERE id = ANY($1)', [ids]);
   await sql.query(`INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM unnest($1::text[]) AS open (id)`, [
     open.map(({ id }) => id),
@@ -117,7 +117,7 @@ async function leaveUsage(sql: Sql, ids: readonly string[]): Promise<void> {
 }
 
 /** Removes the names from the scopes of members and invites, so that they do not apply to a later workspace of that name. */
-async function forgetNames(sql: Sql, ids: readonly string[]): Promise<void> {
+async function removeNames(sql: Sql, ids: readonly string[]): Promise<void> {
   // Invites first: this waits for an invite that is being accepted, whose member is then visible to the second update.
   for (const table of ['invite', 'member']) {
     await sql.query(

@@ -82,13 +82,13 @@ function namedWait(failed: readonly FailedModel[]): number | null {
 
 /** Time until another call makes sense: the probe of an open circuit, or a growing backoff; null for no wait. */
 function ownWait(failed: readonly FailedModel[], waits: number): number | null {
-  const passing = failed.filter(({ error: { kind, cut } }) => {
+  const transient = failed.filter(({ error: { kind, cut } }) => {
     const isTransient = kind === 'overloaded' || kind === 'transient';
     return isTransient && (cut === null || waits < MOST_CUT_WAITS);
   });
-  if (passing.length === 0) return null;
+  if (transient.length === 0) return null;
   const grown = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(waits, 10));
   return Math.min(
-    ...passing.map(({ error: { circuit, retryAfterMs } }) => (circuit ? (retryAfterMs ?? grown) : grown)),
+    ...transient.map(({ error: { circuit, retryAfterMs } }) => (circuit ? (retryAfterMs ?? grown) : grown)),
   );
 }

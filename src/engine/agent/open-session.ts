@@ -194,7 +194,7 @@ function toolContext(
     folder: lanePlace(lane.deps, lane.run.id, lane.name),
     servers: lane.servers,
     guard: lane.writer.guard,
-    standIn: cannedAnswersOf(lane),
+    cannedResults: cannedAnswersOf(lane),
     ...own,
   };
 }

@@ -7,7 +7,7 @@ import type { ParkRequest } from '../steps/park-on.js';
 const BY = { kind: 'eval', id: 'eval', label: 'the eval’s case' };
 
 /** Which decisions of a case apply to a park of each kind. A timer in an eval ends at once. */
-const SAYS = {
+const ANSWERS = {
   approval: ({ decision }) => decision !== 'event',
   event: ({ decision }) => decision === 'event',
   timer: () => false,
@@ -22,21 +22,21 @@ export function answerPark(lane: Lane, state: StepState, request: ParkRequest): 
   if (laneCase === null || request.mark.startsWith('budget')) return null;
   if (request.kind === 'timer') return decidedPark(lane, state, request, { decision: 'timer' });
   const path = [...laneCase.above, state.id].join('/');
-  const said = laneCase.decisions.filter((one) => one.step === path && SAYS[request.kind](one));
-  const own = said[Math.min(state.round, said.length) - 1];
+  const answers = laneCase.decisions.filter((one) => one.step === path && ANSWERS[request.kind](one));
+  const own = answers[Math.min(state.round, answers.length) - 1];
   return own ? decidedPark(lane, state, request, own) : null;
 }
 
-interface Said {
+interface CaseAnswer {
   readonly decision: string;
   readonly note?: string;
   readonly event?: Json;
 }
 
-function decidedPark(lane: Lane, state: StepState, request: ParkRequest, said: Said): ParkRow {
+function decidedPark(lane: Lane, state: StepState, request: ParkRequest, answer: CaseAnswer): ParkRow {
   const now = lane.deps.clock.now();
   const { kind } = request;
-  recordDecision(lane, state, kind, said);
+  recordDecision(lane, state, kind, answer);
   return {
     id: parkId(lane, state, request.mark),
     step: state.id,
@@ -49,10 +49,10 @@ function decidedPark(lane: Lane, state: StepState, request: ParkRequest, said: S
     escalate: null,
     decided: true,
     decidedAt: now,
-    decision: said.decision,
+    decision: answer.decision,
     decidedBy: BY,
-    note: said.note ?? null,
-    payload: said.event ?? null,
+    note: answer.note ?? null,
+    payload: answer.event ?? null,
     digests: null,
     budget: null,
   };
@@ -64,7 +64,7 @@ const EVENTS = {
   timer: 'timer.elapsed',
 } as const satisfies Record<ParkRequest['kind'], string>;
 
-function recordDecision(lane: Lane, state: StepState, kind: ParkRequest['kind'], { decision, note }: Said): void {
+function recordDecision(lane: Lane, state: StepState, kind: ParkRequest['kind'], { decision, note }: CaseAnswer): void {
   lane.writer.event(EVENTS[kind], {
     step: state.id,
     item: state.item,

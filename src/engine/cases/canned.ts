@@ -1,10 +1,10 @@
 import type { Deps } from '../../deps.js';
 import { toJson } from '../../shared/exact-json.js';
-import type { StandIn } from '../../tools/contract.js';
+import type { CannedResults } from '../../tools/contract.js';
 import type { Lane } from '../lane/lane.js';
 
 /** Answers tool calls in place of the real tools in a run of an eval; null in every other run. */
-export function cannedAnswersOf(lane: Lane): StandIn | null {
+export function cannedAnswersOf(lane: Lane): CannedResults | null {
   const { laneCase, run } = lane;
   if (laneCase === null) return null;
   const { tools, live } = laneCase;

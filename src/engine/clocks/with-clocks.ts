@@ -5,7 +5,7 @@ import { notifyStreams } from '../rows/notify-streams.js';
 import { countActive } from './count-active.js';
 import { endOverdue } from './end-overdue.js';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 const LEAST_MS = 20;
 
 /**
@@ -31,7 +31,7 @@ function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: P
   let ended = false;
   let timer: NodeJS.Timeout | undefined;
   const look = async (begins: boolean): Promise<void> => {
-    let next = LOOK_EVERY_MS;
+    let next = POLL_EVERY_MS;
     for (const clock of clocks) {
       const left = await countActive(deps.db, clock, begins);
       if (left !== null && left <= 0) await endNow(deps, clock);
@@ -42,7 +42,7 @@ function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: P
   // While the database is unavailable nothing is counted: the next look counts it.
   const again = (): void => {
     at = look(false).catch(() => {
-      if (!ended) timer = setTimeout(again, LOOK_EVERY_MS);
+      if (!ended) timer = setTimeout(again, POLL_EVERY_MS);
     });
   };
   const begun = look(true);

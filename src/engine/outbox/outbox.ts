@@ -86,7 +86,7 @@ export function outboxQueue(deps: Deps): Queue {
         throw error;
       }
     },
-    restMs: () => (failures === 0 ? 0 : (backoffMs('outbox', failures) ?? 0)),
+    pauseMs: () => (failures === 0 ? 0 : (backoffMs('outbox', failures) ?? 0)),
     gatherMs: 500,
   };
 }

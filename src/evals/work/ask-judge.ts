@@ -29,7 +29,7 @@ import {
   postponeJudgeCall,
   startJudgeCall,
 } from './judge-books.js';
-import { type OpenCall, PutOff } from './judge-call.js';
+import { JudgePostponed, type OpenCall } from './judge-call.js';
 
 /** Tolerance for a timer that fires a moment early. */
 const EARLY_MS = 250;
@@ -50,7 +50,7 @@ interface Case {
 
 /**
  * The judge's findings on a case's statements, by index: one call for all statements of one model. Throws JudgeFailed
- * or BadVerdict when the answer does not count, and PutOff when the call must wait. A recorded answer is used again.
+ * or BadVerdict when the answer does not count, and JudgePostponed when the call must wait. A recorded answer is used again.
  */
 export async function askJudge(
   deps: Deps,
@@ -85,9 +85,10 @@ async function askOne(deps: Deps, at: Case, question: Question): Promise<string>
   if (typeof open === 'string') return open;
   assertNotPoison(open.deaths, { call: 'one call of the judge', cure: 'run the eval again' });
   const leftMs = (open.notBefore ?? 0) - deps.clock.now();
-  if (leftMs > EARLY_MS) throw new PutOff(leftMs, 'its model fails with transient errors');
+  if (leftMs > EARLY_MS) throw new JudgePostponed(leftMs, 'its model fails with transient errors');
   const { evalRunId, k } = at.attempt;
-  const wait = () => Promise.reject(new PutOff(TURN_LOOK_MS, 'calls that may end their worker are made one at a time'));
+  const wait = () =>
+    Promise.reject(new JudgePostponed(TURN_LOOK_MS, 'calls that may end their worker are made one at a time'));
   const suspect = { deaths: open.deaths, key: `${evalRunId}/${k}`, againInMs: TURN_LOOK_MS, wait };
   return whenSafe(suspect, () => askModels(deps, at, { ...question, open }));
 }
@@ -120,7 +121,7 @@ async function waitOrFail(
   if (end.kind !== 'later') throw new JudgeFailed(end.error);
   const { waitMs, waited, error } = end;
   await postponeJudgeCall(deps, attempt, { number: open.number, deaths: NO_DEATHS, waited, notBefore: nowMs + waitMs });
-  throw new PutOff(waitMs, error);
+  throw new JudgePostponed(waitMs, error);
 }
 
 interface Asked extends Open {

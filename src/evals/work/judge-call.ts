@@ -26,8 +26,8 @@ export function waitsIn(stored: Readonly<Record<string, Json>>): Pick<OpenCall, 
 }
 
 /** The judge cannot be called now. The grading continues after that time, and holds no worker meanwhile. */
-export class PutOff extends Error {
-  override readonly name = 'PutOff';
+export class JudgePostponed extends Error {
+  override readonly name = 'JudgePostponed';
 
   constructor(
     readonly waitMs: number,

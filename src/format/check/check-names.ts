@@ -18,10 +18,10 @@ export function checkNames(files: readonly ReadFile[], report: Report): void {
       const hint = folded ? { hint: `Call it \`${folded}\`.` } : {};
       report(file, 0, { code: `${kind}/bad-name`, message, ...severity, ...hint });
     }
-    const said = file.model && saidName(file.model);
-    if (said && said.name !== name) {
-      const message = `The file calls itself \`${said.name}\`, and its path says \`${name}\`.`;
-      report(file, said.offset, {
+    const declared = file.model && declaredName(file.model);
+    if (declared && declared.name !== name) {
+      const message = `The file calls itself \`${declared.name}\`, and its path says \`${name}\`.`;
+      report(file, declared.offset, {
         code: `${kind}/bad-name`,
         message,
         hint: 'Make them the same, or leave `name:` out.',
@@ -31,7 +31,7 @@ export function checkNames(files: readonly ReadFile[], report: Report): void {
 }
 
 /** The name in the file. A skill's is checked by its reader, by the lenient rules of its format. */
-function saidName(model: FileModel): Ref | undefined {
+function declaredName(model: FileModel): Ref | undefined {
   const named = model.kind === 'agent' || model.kind === 'flow' || model.kind === 'eval' || model.kind === 'tool';
   return named ? model.keys.values.name : undefined;
 }

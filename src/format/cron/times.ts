@@ -47,7 +47,7 @@ export function nextTimes(
 
 function* onceADay(pattern: Pattern, zone: Zone, after: number): Generator<number, void> {
   let last = after;
-  for (const wall of walls(pattern, after + zone.offsetAt(after) - MINUTE)) {
+  for (const wall of wallTimes(pattern, after + zone.offsetAt(after) - MINUTE)) {
     const at = zone.momentOf(wall);
     if (at <= last) continue;
     yield at;
@@ -89,7 +89,7 @@ function* whileSame(
   from: number,
 ): Generator<number, Beyond | null> {
   let last = from;
-  for (const wall of walls(pattern, from + offset)) {
+  for (const wall of wallTimes(pattern, from + offset)) {
     const at = wall - offset;
     if (at > last + DAY || zone.offsetAt(at) !== offset) return { from: last, at };
     yield at;
@@ -99,7 +99,7 @@ function* whileSame(
 }
 
 /** The wall times after `after` that the pattern names. */
-function* walls({ minutes, hours, days }: Pattern, after: number): Generator<number, void> {
+function* wallTimes({ minutes, hours, days }: Pattern, after: number): Generator<number, void> {
   for (let day = days.from(after); day !== null; day = days.from(day + DAY)) {
     for (const hour of hours) {
       if (day + (hour + 1) * HOUR <= after) continue;

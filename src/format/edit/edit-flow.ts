@@ -13,7 +13,7 @@ export interface StepEdit {
 }
 
 /** The step already has the wanted content. */
-export const UNCHANGED: StepEdit = { changes: [], expect: (said) => said, otherwise: UNREADABLE };
+export const UNCHANGED: StepEdit = { changes: [], expect: (content) => content, otherwise: UNREADABLE };
 
 /**
  * Edits ranges of one step, reads the result back, and refuses when another step, or more of this one than intended,

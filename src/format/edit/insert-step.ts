@@ -33,8 +33,9 @@ export function insertStep(text: string, step: NewStep, before?: number): Edited
     const result = splice(plain, [{ start: at, end: at, text: written }]);
     const others = partsOf(map);
     const count = others.filter((part) => part.start < at).length;
-    const said = others.map((part) => contentOf(plain, part));
-    if (reads(result, [...said.slice(0, count), made.said, ...said.slice(count)])) return { ok: true, text: result };
+    const content = others.map((part) => contentOf(plain, part));
+    if (reads(result, [...content.slice(0, count), made.content, ...content.slice(count)]))
+      return { ok: true, text: result };
     return refuse(OTHERWISE);
   });
 }
@@ -50,7 +51,7 @@ function placeOf(map: FlowMap, before: number | undefined): { at: number; depth:
   return next.group.first === before ? { at: next.group.start, depth: 2 } : { at: next.start, depth: 3 };
 }
 
-function write(step: NewStep, depth: 2 | 3): { text: string; said: PartContent } | { reason: string } {
+function write(step: NewStep, depth: 2 | 3): { text: string; content: PartContent } | { reason: string } {
   const title = step.title.trim().replace(/\s+/g, ' ');
   if (title === '') return { reason: 'A step needs a title.' };
   if (step.agent !== undefined && !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(step.agent)) {
@@ -69,7 +70,7 @@ function write(step: NewStep, depth: 2 | 3): { text: string; said: PartContent }
   const pieces = readProse(openSource('', instruction), [{ start: 0, end: instruction.length }]).pieces;
   return {
     text: [heading, list, instruction].filter((part) => part !== '').join('\n\n'),
-    said: {
+    content: {
       depth,
       title,
       agent: step.agent ?? null,

@@ -20,12 +20,12 @@ export function printOption(key: string, value: Json): string | undefined {
   const printed = printYaml(value);
   if (typeof value !== 'string') return printed;
   const spelled = value.trim();
-  if (/[\r\n]/.test(spelled) || !takes(key, spelled)) return printed;
-  return /^[[{"']/.test(spelled) || !takes(key, printed) ? spelled : printed;
+  if (/[\r\n]/.test(spelled) || !acceptsValue(key, spelled)) return printed;
+  return /^[[{"']/.test(spelled) || !acceptsValue(key, printed) ? spelled : printed;
 }
 
 /** True if the option accepts the text, checked on its own. */
-function takes(key: string, written: string): boolean {
+function acceptsValue(key: string, written: string): boolean {
   const { node, faults } = readYaml(written);
   if (node === null || faults.length > 0) return false;
   let isTaken = true;

@@ -26,7 +26,7 @@ export function regroup(text: string, groups: Groups): Edited {
     if (
       reads(
         result,
-        chunks.map(({ said }) => said),
+        chunks.map(({ content }) => content),
       )
     )
       return { ok: true, text: result };
@@ -60,7 +60,7 @@ function freshTitle(taken: Set<string>): string {
 
 interface Chunk {
   readonly text: string;
-  readonly said: PartContent;
+  readonly content: PartContent;
 }
 
 function chunksOf(map: FlowMap, group: readonly number[], head: GroupPart | string | undefined): Chunk[] {
@@ -68,13 +68,13 @@ function chunksOf(map: FlowMap, group: readonly number[], head: GroupPart | stri
   const steps = group.flatMap((n) => map.steps[n - 1] ?? []).map((step) => moved(map.text, step, depth));
   if (head === undefined) return steps;
   if (typeof head !== 'string') return [moved(map.text, head, 2), ...steps];
-  const said: PartContent = { depth: 2, title: head, agent: null, options: {}, schemas: [], instruction: [] };
-  return [{ text: `## ${head}`, said }, ...steps];
+  const content: PartContent = { depth: 2, title: head, agent: null, options: {}, schemas: [], instruction: [] };
+  return [{ text: `## ${head}`, content }, ...steps];
 }
 
 function moved(text: string, part: Part, depth: 2 | 3): Chunk {
   const source = text.slice(part.start, part.end).replace(/^( {0,3})#{2,3}(?=\s)/, `$1${'#'.repeat(depth)}`);
-  return { text: source, said: { ...contentOf(text, part), depth } };
+  return { text: source, content: { ...contentOf(text, part), depth } };
 }
 
 /** Leaves at least one blank line between chunks. The file ends as before. */

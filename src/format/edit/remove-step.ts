@@ -10,7 +10,7 @@ export function removeStep(text: string, n: number): Edited {
     const step = map.steps[n - 1];
     if (!step) return refuse(`There is no step ${n}: the flow has ${map.steps.length}.`);
     if (map.steps.length === 1) return refuse('This is the only step, and a flow needs one: delete the flow instead.');
-    const gone = goneWith(map, step);
+    const gone = removedWith(map, step);
     const start = gone[0]?.start ?? step.start;
     const result = cut(plain, start, step.end);
     const left = partsOf(map).filter((part) => !gone.includes(part));
@@ -25,7 +25,7 @@ export function removeStep(text: string, n: number): Edited {
   });
 }
 
-function goneWith(map: FlowMap, step: StepPart): readonly Part[] {
+function removedWith(map: FlowMap, step: StepPart): readonly Part[] {
   const group = map.groups.find(({ first, count }) => count === 1 && first === step.n);
   return group ? [group, step] : [step];
 }

@@ -15,7 +15,7 @@ export function setAgent(text: string, n: number, agent: string | null): Edited 
       : inserted(plain, head, agent);
     return {
       changes: change ? [change] : [],
-      expect: (said) => ({ ...said, agent }),
+      expect: (content) => ({ ...content, agent }),
       otherwise: 'The heading would read otherwise with this agent: edit the file by hand.',
     };
   });

@@ -21,7 +21,7 @@ export function setInstruction(text: string, n: number, instruction: string): Ed
     const source = openSource('', wanted);
     return {
       changes: changesOf(plain, step, wanted),
-      expect: (said) => ({ ...said, instruction: readProse(source, [{ start: 0, end: wanted.length }]).pieces }),
+      expect: (content) => ({ ...content, instruction: readProse(source, [{ start: 0, end: wanted.length }]).pieces }),
       otherwise: OTHERWISE,
     };
   });

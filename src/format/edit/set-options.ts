@@ -29,7 +29,7 @@ export function setOptions(text: string, n: number, options: Options): Edited {
     }
     return {
       changes: changesOf(plain, step, { options, printed }),
-      expect: (said) => ({ ...said, options: merged(said.options, { options, printed }) }),
+      expect: (content) => ({ ...content, options: merged(content.options, { options, printed }) }),
       otherwise: 'The options cannot be changed here without changing what the step says: edit the file by hand.',
     };
   });

@@ -15,9 +15,9 @@ export function setTrigger(text: string, wanted: string | readonly string[] | Ke
   if (unknown !== undefined) return refuse(`\`${unknown}\` is not a key of a trigger.`);
   const { trigger, ...others } = keys;
   // Without `trigger`, a flow is manual. With keys of another trigger, `manual` must be written out.
-  const unsaid = Object.keys(others).length === 0 ? 'manual' : null;
+  const fallback = Object.keys(others).length === 0 ? 'manual' : null;
   return behindMark(text, (plain) => {
-    const now = valuesOf(plain)?.trigger ?? unsaid;
+    const now = valuesOf(plain)?.trigger ?? fallback;
     return setKeys(plain, trigger === undefined || isSame(words(now), words(trigger)) ? others : keys);
   });
 }

@@ -36,8 +36,8 @@ function part({ value, at }: Part & { readonly value: Readonly<Record<string, un
 
 function describe({ method, path, operation, item }: FoundOperation): string {
   const { summary = item.value.summary, description = item.value.description, deprecated } = operation.value;
-  const said = [summary, description].filter((text) => typeof text === 'string' && text.trim() !== '') as string[];
-  const words = [...new Set(said.map((text) => text.trim()))].join('\n');
+  const texts = [summary, description].filter((text) => typeof text === 'string' && text.trim() !== '') as string[];
+  const words = [...new Set(texts.map((text) => text.trim()))].join('\n');
   return [`${method} ${path}`, deprecated === true ? 'Deprecated.' : '', cut(words, MAX_DESCRIPTION)]
     .filter((text) => text !== '')
     .join('\n');
@@ -90,7 +90,7 @@ const STYLES: Readonly<Record<ParameterPlace, readonly Style[]>> = {
   cookie: ['form'],
 };
 /** Headers that the document describes elsewhere, so these parameters are ignored (OpenAPI 3.1, Parameter Object). */
-const SAID_ELSEWHERE = new Set(['accept', 'content-type', 'authorization']);
+const DECLARED_ELSEWHERE = new Set(['accept', 'content-type', 'authorization']);
 
 function readParameter(entry: Part, refs: References, room: SchemaRoom): ApiParameter | null {
   const reached = refs.follow(entry);
@@ -98,7 +98,7 @@ function readParameter(entry: Part, refs: References, room: SchemaRoom): ApiPara
   const { name, description, content, example, ...value } = reached.value;
   const place = value.in as ParameterPlace;
   if (typeof name !== 'string' || name === '' || !Object.hasOwn(STYLES, place)) return null;
-  if (place === 'header' && SAID_ELSEWHERE.has(name.toLowerCase())) return null;
+  if (place === 'header' && DECLARED_ELSEWHERE.has(name.toLowerCase())) return null;
   const styles = STYLES[place];
   const style = styles.find((one) => one === value.style) ?? styles[0] ?? 'simple';
   const media = isRecord(content) ? Object.values(content)[0] : undefined;

@@ -107,10 +107,12 @@ function typeOf({ type, nullable, properties, items }: Readonly<Record<string, u
 }
 
 function wordsOf({ description, title, deprecated }: Readonly<Record<string, unknown>>): JsonObject {
-  const words = typeof description === 'string' && description.trim() !== '' ? description : title;
-  const text = typeof words === 'string' ? words.trim() : '';
-  const said = [deprecated === true ? 'Deprecated.' : '', cut(text, MAX_WORDS)].filter((part) => part !== '').join(' ');
-  return said === '' ? {} : { description: said };
+  const given = typeof description === 'string' && description.trim() !== '' ? description : title;
+  const text = typeof given === 'string' ? given.trim() : '';
+  const words = [deprecated === true ? 'Deprecated.' : '', cut(text, MAX_WORDS)]
+    .filter((part) => part !== '')
+    .join(' ');
+  return words === '' ? {} : { description: words };
 }
 
 export function cut(text: string, most: number): string {

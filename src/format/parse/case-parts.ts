@@ -52,8 +52,8 @@ export function readDecisions(file: OpenFile, section: Section): ReadDecision[] 
         : fail('The event is not valid JSON.');
     }
     const unquoted = note ? readJson(note) : undefined;
-    const said = unquoted?.ok && typeof unquoted.value === 'string' ? unquoted.value : note;
-    return [{ step, offset, decision: decision as 'approve' | 'reject', ...(said ? { note: said } : {}) }];
+    const noteText = unquoted?.ok && typeof unquoted.value === 'string' ? unquoted.value : note;
+    return [{ step, offset, decision: decision as 'approve' | 'reject', ...(noteText ? { note: noteText } : {}) }];
   });
 }
 

@@ -28,12 +28,12 @@ export interface Ref {
 export function reader<T>(
   type: string,
   wants: string,
-  take: (value: Json, node: YamlNode) => T | undefined,
+  convert: (value: Json, node: YamlNode) => T | undefined,
 ): Reader<T> {
   return {
     type,
     read: (node, fail) =>
-      take(node.value, node) ?? fail(node.offset, `This must be ${wants}, not ${show(node.value)}.`),
+      convert(node.value, node) ?? fail(node.offset, `This must be ${wants}, not ${show(node.value)}.`),
   };
 }
 

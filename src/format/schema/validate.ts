@@ -19,9 +19,9 @@ export function validate(schema: JsonObject, value: unknown): readonly string[] 
   }
 }
 
-type Say = (params: Readonly<Record<string, unknown>>, where: string) => string;
+type Phrase = (params: Readonly<Record<string, unknown>>, where: string) => string;
 
-const SAY: Readonly<Record<string, Say>> = {
+const PHRASES: Readonly<Record<string, Phrase>> = {
   required: (params, where) => `${join(where, String(params.missingProperty))} is missing`,
   additionalProperties: (params, where) => `${join(where, String(params.additionalProperty))} is not a known field`,
   unevaluatedProperties: (params, where) => `${join(where, String(params.unevaluatedProperty))} is not a known field`,
@@ -33,7 +33,7 @@ const SAY: Readonly<Record<string, Say>> = {
 
 function sentence(error: ErrorObject): string {
   const where = pathText(error.instancePath);
-  return SAY[error.keyword]?.(error.params, where) ?? `${named(where)} ${error.message ?? 'does not fit'}`;
+  return PHRASES[error.keyword]?.(error.params, where) ?? `${named(where)} ${error.message ?? 'does not fit'}`;
 }
 
 /** A JSON pointer as people write it: `items[0].price`. */

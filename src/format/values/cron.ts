@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import { daysOf } from '../cron/days.js';
 import { fieldNumbers, foldCron } from '../cron/fields.js';
 
-const NICKNAMES: Readonly<Record<string, string>> = {
+const MACROS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
   '@daily': '0 0 * * *',
   '@midnight': '0 0 * * *',
@@ -18,7 +18,7 @@ const NICKNAMES: Readonly<Record<string, string>> = {
  */
 export function readCron(text: string): { ok: true; cron: string } | { ok: false; message: string } {
   const cron = foldCron(text);
-  if (cron.startsWith('@')) return { ok: false, message: nickname(cron) };
+  if (cron.startsWith('@')) return { ok: false, message: macroHint(cron) };
   const fields = cron === '' ? 0 : cron.split(' ').length;
   if (fields !== 5) return { ok: false, message: wrongCount(fields) };
   if (cron.length > 200) return { ok: false, message: 'cron is longer than 200 characters' };
@@ -36,8 +36,8 @@ export function readCron(text: string): { ok: true; cron: string } | { ok: false
   }
 }
 
-function nickname(cron: string): string {
-  const plain = NICKNAMES[cron.toLowerCase()];
+function macroHint(cron: string): string {
+  const plain = MACROS[cron.toLowerCase()];
   if (plain) return `cron takes five fields: write \`${plain}\` for \`${cron}\``;
   return 'cron takes five fields (minute hour day month weekday), like `30 8 * * 1`';
 }

@@ -56,14 +56,14 @@ export interface Finding {
 }
 
 /** A stop reaches a sandbox within five seconds, so a finding of two examinations this far apart is a fault. */
-const SECOND_LOOK_MS = 6_000;
+const RECHECK_MS = 6_000;
 
 /**
  * Examines the installation, or one root run with its descendants. Findings are confirmed by a second examination six
  * seconds later, so that a run in flight is not reported as a fault. Throws when the database or Temporal does not
  * answer.
  */
-export async function examine(scene: Scene, againAfterMs = SECOND_LOOK_MS): Promise<readonly Finding[]> {
+export async function examine(scene: Scene, againAfterMs = RECHECK_MS): Promise<readonly Finding[]> {
   const names = Object.keys(CHECKS) as CheckName[];
   const first = await look(scene, names);
   if (first.length === 0) return [];

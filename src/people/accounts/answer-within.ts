@@ -8,19 +8,19 @@ const LIMIT_MS = 1_500;
 /** Refuse new requests when the first in the queue for a connection has waited this long. */
 const SHED_MS = 1_000;
 
-const DOWN = 'the database does not answer; try again in a few seconds';
+const NO_ANSWER = 'the database does not answer; try again in a few seconds';
 
 /** How long new requests are refused immediately after one has timed out. */
-const SHUT_MS = 500;
+const REFUSE_MS = 500;
 
 /** The last time that each database was too busy. */
 const busyAt = new WeakMap<Db, number>();
 
 /** Refuses a request immediately that would time out anyway. A silent database counts as unavailable, not as busy. */
 export function refuseOverload(db: Db): void {
-  const { waitedMs, heardMsAgo } = db.pressure();
-  const isShut = performance.now() - (busyAt.get(db) ?? Number.NEGATIVE_INFINITY) < SHUT_MS;
-  if (isShut || (waitedMs >= SHED_MS && heardMsAgo < ALIVE_MS)) throw new DatabaseBusy(null);
+  const { waitedMs, lastAnswerMsAgo } = db.pressure();
+  const isRefusing = performance.now() - (busyAt.get(db) ?? Number.NEGATIVE_INFINITY) < REFUSE_MS;
+  if (isRefusing || (waitedMs >= SHED_MS && lastAnswerMsAgo < ALIVE_MS)) throw new DatabaseBusy(null);
 }
 
 /**
@@ -35,7 +35,7 @@ async function refuseLate(db: Db): Promise<never> {
   // Read pending input first: this process may have been the busy one.
   await setImmediate();
   await setImmediate();
-  if (db.pressure().heardMsAgo >= ALIVE_MS) throw new DatabaseUnavailable(null, DOWN, { retryAfter: 5 });
+  if (db.pressure().lastAnswerMsAgo >= ALIVE_MS) throw new DatabaseUnavailable(null, NO_ANSWER, { retryAfter: 5 });
   busyAt.set(db, performance.now());
   throw new DatabaseBusy(null);
 }

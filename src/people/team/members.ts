@@ -200,20 +200,21 @@ export async function removeMember(deps: Pick<Deps, 'db'>, caller: Caller, id: s
 export async function transferAccount(deps: Pick<Deps, 'db'>, caller: Caller, to: string): Promise<Transferred> {
   return deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
-    const [heir] = await sql.query<{ id: string; email: string }>(
+    const [newOwner] = await sql.query<{ id: string; email: string }>(
       'SELECT id, email FROM member WHERE tenant_id = $1 AND (id = $2 OR email = lower($2))',
       [caller.tenant, to],
     );
-    if (!heir) throw notFound('member');
-    if (heir.id === caller.person?.id) throw new Refusal('conflict', 'you are the owner already', { code: 'owner' });
+    if (!newOwner) throw notFound('member');
+    if (newOwner.id === caller.person?.id)
+      throw new Refusal('conflict', 'you are the owner already', { code: 'owner' });
     const moved = await sql.query('UPDATE tenant SET owner_id = $3 WHERE id = $1 AND owner_id = $2 RETURNING 1', [
       caller.tenant,
       caller.person?.id ?? null,
-      heir.id,
+      newOwner.id,
     ]);
     if (moved.length === 0) throw new Refusal('forbidden', 'needs role owner', { need: 'owner' });
     await sql.query(`UPDATE member SET role = 'admin', all_workspaces = true WHERE id = ANY($1)`, [
-      [heir.id, caller.person?.id],
+      [newOwner.id, caller.person?.id],
     ]);
     // Only the owner may invite admins, so the open admin invites of the former owner end.
     await sql.query(
@@ -221,7 +222,7 @@ export async function transferAccount(deps: Pick<Deps, 'db'>, caller: Caller, to
        WHERE tenant_id = $1 AND role = 'admin' AND accepted_at IS NULL AND revoked_at IS NULL`,
       [caller.tenant],
     );
-    await audit(sql, caller, 'team.transfer', heir.id, { email: heir.email });
-    return { ok: true, owner: heir };
+    await audit(sql, caller, 'team.transfer', newOwner.id, { email: newOwner.email });
+    return { ok: true, owner: newOwner };
   });
 }

@@ -6,10 +6,10 @@ export interface BlockLimits {
   readonly cpuMs: number;
 }
 
-/** A look that comes later shows that the whole process was stopped, so the rest of the gap proves nothing. */
+/** A sample that comes later shows that the whole process was stopped, so the rest of the gap proves nothing. */
 const LONGEST_GAP_MS = 1_000;
 
-interface Look {
+interface Sample {
   readonly now: number;
   readonly beats: number;
   readonly cpuMs: number;
@@ -21,13 +21,13 @@ export class BlockMeter {
   #from = 0;
   #cpuMs = 0;
   #silentMs = 0;
-  #lastLook = 0;
+  #lastSample = 0;
   #isFound = false;
 
   constructor(private readonly limits: BlockLimits) {}
 
-  /** When the block began that this look proves; null for no block and for one that an earlier look found. */
-  look({ now, beats, cpuMs }: Look): number | null {
+  /** When the block began that this sample proves; null for no block and for one that an earlier sample found. */
+  sample({ now, beats, cpuMs }: Sample): number | null {
     if (beats !== this.#beats) {
       this.#beats = beats;
       this.#from = now;
@@ -35,9 +35,9 @@ export class BlockMeter {
       this.#silentMs = 0;
       this.#isFound = false;
     } else {
-      this.#silentMs += Math.min(now - this.#lastLook, LONGEST_GAP_MS);
+      this.#silentMs += Math.min(now - this.#lastSample, LONGEST_GAP_MS);
     }
-    this.#lastLook = now;
+    this.#lastSample = now;
     if (this.#isFound || this.#silentMs < this.limits.silentMs || cpuMs - this.#cpuMs < this.limits.cpuMs) return null;
     this.#isFound = true;
     return this.#from;

@@ -6,7 +6,7 @@ import { BlockMeter } from './block-meter.js';
 import { BEATS, BLOCKS, type BlockWatchData } from './block-watch.js';
 import { clientConfig } from './pool.js';
 
-const LOOK_MS = 250;
+const SAMPLE_MS = 250;
 const RETRY_MS = 500;
 /** Longer than the pool allows: on a starved machine, this thread shares the little CPU with the one that is blocked. */
 const TIMEOUT_MS = 10_000;
@@ -15,10 +15,10 @@ const { workerId, url, ca, thread, counters, limits } = workerData as BlockWatch
 
 const meter = new BlockMeter(limits);
 
-function look(): void {
+function sample(): void {
   const cpuMs = threadCpuMs(thread);
   if (cpuMs === null) return;
-  const from = meter.look({ now: performance.now(), beats: Atomics.load(counters, BEATS), cpuMs });
+  const from = meter.sample({ now: performance.now(), beats: Atomics.load(counters, BEATS), cpuMs });
   if (from !== null) void record(Atomics.add(counters, BLOCKS, 1) + 1, from);
 }
 
@@ -48,4 +48,4 @@ async function write(blocks: number, from: number): Promise<boolean> {
   }
 }
 
-setInterval(look, LOOK_MS);
+setInterval(sample, SAMPLE_MS);

@@ -46,7 +46,7 @@ export interface DbPressure {
   /** How long the oldest waiter for a connection has waited; 0 when none waits. */
   readonly waitedMs: number;
   /** Time since the database last answered, on any connection. */
-  readonly heardMsAgo: number;
+  readonly lastAnswerMsAgo: number;
 }
 
 /**

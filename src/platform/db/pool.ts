@@ -68,7 +68,7 @@ class MeasuredPool extends pg.Pool {
     const now = performance.now();
     // A set keeps its order, and callers get their connections in turn.
     const [oldest] = this.#waits;
-    return { waitedMs: oldest === undefined ? 0 : now - oldest.since, heardMsAgo: now - this.#pulse.at };
+    return { waitedMs: oldest === undefined ? 0 : now - oldest.since, lastAnswerMsAgo: now - this.#pulse.at };
   }
 
   override connect(): Promise<pg.PoolClient>;
@@ -89,7 +89,7 @@ class MeasuredPool extends pg.Pool {
   }
 
   #explain(error: Error): Error {
-    const isQueue = error.message === QUEUE_TIMED_OUT && this.pressure().heardMsAgo < ALIVE_MS;
+    const isQueue = error.message === QUEUE_TIMED_OUT && this.pressure().lastAnswerMsAgo < ALIVE_MS;
     return isQueue ? new DatabaseBusy(error) : error;
   }
 }

@@ -19,7 +19,7 @@ export interface Queue {
   /** The pause between two rounds, if it is longer than usual. */
   readonly gatherMs?: number;
   /** The pause after a failed round, if it is longer than usual. */
-  restMs?(): number;
+  pauseMs?(): number;
   /** Resolves when the work that the rounds started has ended. No round is active then, and none starts. */
   end?(): Promise<void>;
   /** Deletes old rows. */
@@ -39,20 +39,20 @@ export function startQueues(
   queues: Readonly<Partial<Record<QueueName, Queue>>>,
 ): Loops {
   const entries = Object.entries(queues);
-  const lines = new Map(entries.map(([name, queue]) => [name, new Line(deps.log, { name, queue, look })]));
+  const lines = new Map(entries.map(([name, queue]) => [name, new Line(deps.log, { name, queue, readDueTimes })]));
   const dueTimes = {
     name: `due-${entries.map(([name]) => name).join('-')}`,
     text: `SELECT name, (extract(epoch FROM due - clock_timestamp()) * 1000)::float8 AS "inMs"
       FROM (VALUES ${entries.map(([name, { nextDue }]) => `('${name}', (${nextDue}))`).join(', ')}) AS q (name, due)`,
   };
 
-  async function look(): Promise<void> {
+  async function readDueTimes(): Promise<void> {
     const due = await deps.db.query<{ name: string; inMs: number | null }>(dueTimes);
     for (const { name, inMs } of due) lines.get(name)?.due(inMs);
   }
 
   const unlisten = deps.db.listen(QUEUE_CHANNEL, (name) => lines.get(name)?.wake());
-  const poll = { name: 'queues', everyMs: POLL_MS, atLeastMs: POLL_MS, beginsNow: true, work: look };
+  const poll = { name: 'queues', everyMs: POLL_MS, atLeastMs: POLL_MS, beginsNow: true, work: readDueTimes };
   const sweeps = entries.flatMap(([name, { sweep }]) =>
     sweep ? [{ name: `old rows of ${name}`, everyMs: sweep.everyMs, work: () => sweep.run() }] : [],
   );
@@ -70,7 +70,7 @@ interface LineOf {
   readonly name: string;
   readonly queue: Queue;
   /** Reads the due times again. */
-  readonly look: () => Promise<void>;
+  readonly readDueTimes: () => Promise<void>;
 }
 
 /** The rounds of one queue, one after the other. */
@@ -81,9 +81,9 @@ class Line {
   #startsAt = Number.POSITIVE_INFINITY;
   #endedAt = 0;
   /** No round starts earlier. */
-  #restsUntil = 0;
+  #pausedUntil = 0;
   /** Rounds in a row that could claim no row although one was due. */
-  #vain = 0;
+  #emptyRounds = 0;
   #isWoken = false;
   #failing = false;
   readonly #closed = new AbortController();
@@ -105,9 +105,9 @@ class Line {
 
   /** The next row is due after this time; null when there is none. */
   due(inMs: number | null): void {
-    if (inMs === null || inMs > 0) this.#vain = 0;
+    if (inMs === null || inMs > 0) this.#emptyRounds = 0;
     if (inMs === null || inMs > POLL_MS) return;
-    const pause = this.#vain === 0 ? this.#gatherMs : Math.min(RETRY_MS * 2 ** (this.#vain - 1), POLL_MS);
+    const pause = this.#emptyRounds === 0 ? this.#gatherMs : Math.min(RETRY_MS * 2 ** (this.#emptyRounds - 1), POLL_MS);
     this.#schedule(Math.max(performance.now() + inMs + 1, this.#endedAt + pause));
   }
 
@@ -119,7 +119,7 @@ class Line {
   }
 
   #schedule(startsAt: number): void {
-    const atMs = Math.max(startsAt, this.#restsUntil);
+    const atMs = Math.max(startsAt, this.#pausedUntil);
     if (this.#closed.signal.aborted || this.#round !== null || atMs >= this.#startsAt) return;
     clearTimeout(this.#timer);
     this.#startsAt = atMs;
@@ -135,12 +135,12 @@ class Line {
   async #work(): Promise<void> {
     this.#isWoken = false;
     const count = await this.#attempt();
-    this.#vain = count > 0 ? 0 : this.#vain + 1;
+    this.#emptyRounds = count > 0 ? 0 : this.#emptyRounds + 1;
     this.#endedAt = performance.now();
     this.#round = null;
     if (this.#isWoken) this.wake();
     // The poll repeats and logs it.
-    else if (!this.#closed.signal.aborted) this.at.look().catch(() => undefined);
+    else if (!this.#closed.signal.aborted) this.at.readDueTimes().catch(() => undefined);
   }
 
   /**
@@ -157,7 +157,7 @@ class Line {
     } catch (error) {
       if (!this.#failing) this.log.warn({ err: error, queue: name }, 'queue failed, will retry');
       this.#failing = true;
-      this.#restsUntil = performance.now() + (queue.restMs?.() ?? 0);
+      this.#pausedUntil = performance.now() + (queue.pauseMs?.() ?? 0);
       return 0;
     }
   }

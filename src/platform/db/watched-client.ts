@@ -9,7 +9,7 @@ export const CONNECT_TIMEOUT_MS = 1_500;
  * How often the connect timeout is checked. Each check follows a turn of the event loop, so even a busy process gets
  * this many turns for a connect.
  */
-const LOOKS = 6;
+const POLLS = 6;
 
 /** When the database last answered this pool, on any connection. */
 export interface Pulse {
@@ -63,21 +63,21 @@ export function wireOf(client: pg.Client): Wire {
 /** Calls `giveUp` when the database is silent for the connect timeout. Returns a function that cancels this. */
 function watchConnectTimeout(pulse: Pulse, giveUp: () => void): () => void {
   let lastSeen = pulse.at;
-  let left = LOOKS;
+  let left = POLLS;
   let timer: NodeJS.Timeout;
   let over = false;
-  const look = () => {
+  const poll = () => {
     // First let the process read answers that arrived while it was busy.
     setImmediate(() => {
       if (over) return;
-      left = pulse.at > lastSeen ? LOOKS : left - 1;
+      left = pulse.at > lastSeen ? POLLS : left - 1;
       lastSeen = pulse.at;
       if (left === 0) giveUp();
       else wait();
     });
   };
   const wait = () => {
-    timer = setTimeout(look, CONNECT_TIMEOUT_MS / LOOKS);
+    timer = setTimeout(poll, CONNECT_TIMEOUT_MS / POLLS);
     timer.unref();
   };
   wait();

@@ -53,7 +53,7 @@ export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log
 
   async function beat(): Promise<void> {
     try {
-      const isLocked = await lock.take();
+      const isLocked = await lock.acquire();
       const seen = await see(db, { ...entry, isLocked });
       others = seen.others;
       if (isLocked && !seen.locked) await lock.drop();
@@ -102,7 +102,7 @@ export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log
 
 interface WorkerLock {
   /** Takes the lock unless this process holds it; false when it cannot. */
-  take(): Promise<boolean>;
+  acquire(): Promise<boolean>;
   isHeld(): boolean;
   drop(): Promise<void>;
 }
@@ -112,7 +112,7 @@ function keepLock(db: Database, id: string, { log, onLost }: { log: Log; onLost:
   let session: DbSession | null = null;
   let failing = false;
   return {
-    async take() {
+    async acquire() {
       if (session !== null) return true;
       try {
         const taken = await lockWorker(db, id);
@@ -192,7 +192,7 @@ function isAlive(row: 'w' | 'o'): string {
 
 type WorkerEnd = 'alive' | 'left' | 'blocked' | 'ended-with-others' | 'died';
 
-interface Stretch {
+interface Interval {
   /** How often the worker's main thread had been blocked before. */
   readonly blocks?: number;
   /** A block that began later does not count (epoch ms). */
@@ -204,7 +204,7 @@ interface Stretch {
  * request, it lives, it ended together with others that lived at the same time (the host or the network failed), or it
  * died. An unknown worker counts as dead.
  */
-export async function lastOf(db: Sql, worker: string, { blocks = 0, until }: Stretch = {}): Promise<WorkerEnd> {
+export async function lastOf(db: Sql, worker: string, { blocks = 0, until }: Interval = {}): Promise<WorkerEnd> {
   const [row] = await db.query<{ alive: boolean; left: boolean; blocked: boolean | null; others: number }>({
     name: 'worker-last',
     text: `SELECT ${isAlive('w')} AS alive, w.leaving_at IS NOT NULL AS left,

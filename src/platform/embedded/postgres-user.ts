@@ -26,11 +26,11 @@ const USERADD = ['/usr/sbin/useradd', '/sbin/useradd'];
 export function postgresUser(paths: readonly string[]): RunAs {
   if (process.getuid?.() !== 0) return { command: plainly };
   const owner = lookUp('postgres') ?? createUser();
-  if (paths.every(canPass)) return { owner, spawnAs: owner, command: plainly };
+  if (paths.every(canTraverse)) return { owner, spawnAs: owner, command: plainly };
   const setpriv = SETPRIV.find(existsSync);
   if (!setpriv) {
     throw new StartError(
-      `The user "postgres" cannot reach ${paths.find((path) => !canPass(path))}: install Signalbox and its data folder outside of a private home folder, or run it as another user than root.`,
+      `The user "postgres" cannot reach ${paths.find((path) => !canTraverse(path))}: install Signalbox and its data folder outside of a private home folder, or run it as another user than root.`,
     );
   }
   // Root's home often has mode 0700: keep only dac_override, with which Postgres can pass through it.
@@ -82,7 +82,7 @@ function createUser(): Identity {
 }
 
 /** True if every user may pass through all parent folders. */
-function canPass(path: string): boolean {
+function canTraverse(path: string): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o001) === 0) return false;
     if (folder === dirname(folder)) return true;

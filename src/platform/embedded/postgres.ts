@@ -59,8 +59,8 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const binaries = postgresBinaries();
   const user = postgresUser([binaries.postgres, folder.postgres]);
-  await forgetOriginal(folder);
-  await passOverEnded(folder);
+  await removeCopiedLock(folder);
+  await replaceStalePid(folder);
   const password = await ensureCluster(folder, { initdb: binaries.initdb, user, signal });
   const logFile = join(folder.logs, 'postgres.log');
   const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
@@ -88,7 +88,7 @@ export async function startPostgres(
 }
 
 /** Removes a lock file that was copied with the folder of a running Postgres: it would prevent the start. */
-async function forgetOriginal(folder: DataFolder): Promise<void> {
+async function removeCopiedLock(folder: DataFolder): Promise<void> {
   const original = copiedRecord(folder.processes, 'postgres');
   if (original === null) return;
   const file = join(folder.postgres, 'postmaster.pid');
@@ -102,7 +102,7 @@ async function forgetOriginal(folder: DataFolder): Promise<void> {
  * in a container, never. Postgres accepts a lock file that names its own parent, and still checks the shared memory
  * that the file names. So write our pid.
  */
-async function passOverEnded(folder: DataFolder): Promise<void> {
+async function replaceStalePid(folder: DataFolder): Promise<void> {
   const file = join(folder.postgres, 'postmaster.pid');
   const [first, ...others] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const pid = Number(first);

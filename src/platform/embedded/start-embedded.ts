@@ -171,11 +171,11 @@ function superviseServer(name: string, first: Server, restart: () => Promise<Ser
       if (closing.signal.aborted) return;
       if (Date.now() - began > STEADY_MS) wait = FIRST_WAIT_MS;
       log.error({ server: name, how, restartInMs: wait }, `${name} ended by itself and is started again`);
-      wait = await bringBack(wait);
+      wait = await restartServer(wait);
     }
   }
 
-  async function bringBack(wait: number): Promise<number> {
+  async function restartServer(wait: number): Promise<number> {
     for (let next = wait; ; next = Math.min(next * 2, LONGEST_WAIT_MS)) {
       await sleep(next, closing.signal).catch(() => undefined);
       if (closing.signal.aborted) return next;

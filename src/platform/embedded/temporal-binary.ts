@@ -122,9 +122,9 @@ function runGo(args: readonly string[], env: Acquire['environment']): Promise<vo
   return new Promise((resolve, reject) => {
     const child = spawnProcess('go', args, { env: { ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
     endWithProcess(child);
-    let said = '';
+    let output = '';
     child.stderr?.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString('utf8')).slice(-2_000);
+      output = (output + chunk.toString('utf8')).slice(-2_000);
     });
     child.once('error', (error) => {
       const isMissing = 'code' in error && error.code === 'ENOENT';
@@ -132,7 +132,7 @@ function runGo(args: readonly string[], env: Acquire['environment']): Promise<vo
     });
     child.once('close', (code) => {
       if (code === 0) resolve();
-      else reject(new Error(said.trim().split('\n').at(-1) || `exit code ${code}`));
+      else reject(new Error(output.trim().split('\n').at(-1) || `exit code ${code}`));
     });
   });
 }

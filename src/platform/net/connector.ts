@@ -56,8 +56,8 @@ async function namedAddresses(url: URL, allow: AllowHosts, resolve: Resolve): Pr
     if (isUnresolved(error.code ?? '')) return [];
     throw error;
   });
-  const isShut = addresses.some(({ address }) => isRefused(url, address, allow));
-  if (isShut || addresses.length === 0) throw noPublicAddress(url);
+  const isPrivate = addresses.some(({ address }) => isRefused(url, address, allow));
+  if (isPrivate || addresses.length === 0) throw noPublicAddress(url);
   return addresses;
 }
 

@@ -5,13 +5,13 @@ export function requireWithin(url: URL, base: string, what: string): void {
   const root = new URL(base);
   const folder = root.pathname.endsWith('/') ? root.pathname : `${root.pathname}/`;
   const isIn = url.pathname === root.pathname || url.pathname.startsWith(folder);
-  if (url.origin === root.origin && isIn && !climbs(url.pathname)) return;
+  if (url.origin === root.origin && isIn && !hasParentSegment(url.pathname)) return;
   const where = url.origin === root.origin ? 'another path' : url.host;
   throw new NetError('redirect', `${what} leaves ${root.host} as it was given, for ${where}: it is not followed`, true);
 }
 
 /** True if a part of the path is `..` after any number of percent-decodings, which the other side may apply. */
-export function climbs(path: string): boolean {
+export function hasParentSegment(path: string): boolean {
   let text = path;
   for (let round = 0; round < 8; round += 1) {
     if (text.split(/[/\\]/).some((part) => part.replace(/;.*$/, '').trim() === '..')) return true;

@@ -144,19 +144,19 @@ export async function sweepBlobs(
  * The blobs in the store without row, hold or entry for the sweep: left over from versions without holds. Ends early
  * once the signal is aborted.
  */
-export async function* strayBlobs({ db, blobs }: BlobDeps, signal?: AbortSignal): AsyncGenerator<string> {
+export async function* orphanBlobs({ db, blobs }: BlobDeps, signal?: AbortSignal): AsyncGenerator<string> {
   let batch: string[] = [];
   for await (const sha of blobs.list()) {
     if (signal?.aborted) return;
     batch.push(sha);
     if (batch.length < AT_ONCE) continue;
-    yield* await straysOf(db, batch);
+    yield* await orphansOf(db, batch);
     batch = [];
   }
-  yield* await straysOf(db, batch);
+  yield* await orphansOf(db, batch);
 }
 
-async function straysOf(sql: Sql, shas: readonly string[]): Promise<readonly string[]> {
+async function orphansOf(sql: Sql, shas: readonly string[]): Promise<readonly string[]> {
   if (shas.length === 0) return [];
   const rows = await sql.query<{ sha: string }>({
     name: 'stray-blobs',
@@ -168,8 +168,8 @@ async function straysOf(sql: Sql, shas: readonly string[]): Promise<readonly str
 }
 
 /** Adds the stray blobs to the sweep's list. */
-export async function recordStrays(store: BlobDeps, signal?: AbortSignal): Promise<void> {
-  for await (const sha of strayBlobs(store, signal))
+export async function recordOrphans(store: BlobDeps, signal?: AbortSignal): Promise<void> {
+  for await (const sha of orphanBlobs(store, signal))
     await store.db.query({
       name: 'note-stray',
       text: 'INSERT INTO loose_blob (sha) VALUES ($1) ON CONFLICT (sha) DO NOTHING',

@@ -1,6 +1,6 @@
 import type { Log } from '../../shared/log.js';
 import { type Loops, startLoops } from '../../shared/repeat.js';
-import { type BlobDeps, recordStrays, sweepBlobs } from './held-blobs.js';
+import { type BlobDeps, recordOrphans, sweepBlobs } from './held-blobs.js';
 
 const HOUR_MS = 3_600_000;
 /** Hours between two scans of the whole store. */
@@ -13,7 +13,7 @@ export function startBlobSweep(deps: BlobDeps & { readonly log: Log }): Loops {
     const isScanDue = hours % SCAN_EVERY === 1;
     hours += 1;
     await sweepBlobs(deps, { signal });
-    if (isScanDue) await recordStrays(deps, signal);
+    if (isScanDue) await recordOrphans(deps, signal);
   };
   return startLoops(deps.log, [{ name: 'blobs', everyMs: HOUR_MS, beginsNow: true, work: sweep }]);
 }

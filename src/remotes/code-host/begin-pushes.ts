@@ -90,7 +90,7 @@ async function attempt(deps: Deps, row: PushRow): Promise<Outcome> {
 
 /** Retries unexpected errors as well. Rethrows an unavailable database, since the outcome cannot be recorded. */
 function afterError({ log }: Pick<Deps, 'log'>, row: PushRow, error: unknown): Outcome | null {
-  if (error instanceof Overtaken) return null;
+  if (error instanceof SupersededPush) return null;
   if (toStorageError(error) instanceof StorageUnavailable)
     return afterFault(row, { kind: 'fault', message: 'the storage does not answer', again: true });
   if (error instanceof Refusal && error.kind === 'unavailable') throw error;
@@ -120,8 +120,8 @@ async function fetchPushed(deps: Deps, row: PushRow): Promise<Fetched> {
 }
 
 /** The push was superseded, or another worker claimed it, during the work. */
-class Overtaken extends Error {
-  override readonly name = 'Overtaken';
+class SupersededPush extends Error {
+  override readonly name = 'SupersededPush';
 }
 
 type Tree = Extract<Fetched, { kind: 'files' }>;
@@ -140,7 +140,7 @@ async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tre
       mentions: 'changed',
       inTransaction: async (sql, applied) => {
         if (!(await write(sql, row, { state: 'applied', detail: null, revision: applied.revision })))
-          throw new Overtaken();
+          throw new SupersededPush();
         await raiseEvent(sql, {
           workspaceId,
           kind: 'push',

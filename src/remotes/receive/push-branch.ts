@@ -32,7 +32,7 @@ export const pushBranch: UpdateRef = async (deps, context, { new: oid, ...comman
   const push = await readBranch(context, { ...command, new: oid });
   await context.pack.store();
   const put = await putPreview(deps, context.remote.caller, push);
-  return sayPreview(deps, context, { command: { ...command, new: oid }, put });
+  return reportPreview(deps, context, { command: { ...command, new: oid }, put });
 };
 
 /** The same for a transaction that moves other refs too. */
@@ -48,7 +48,7 @@ export const planBranch: PlanRef = async (deps, context, { new: oid, ...command 
     done: async () => {
       if (!written) throw new Error(`${command.ref} was not moved`);
       const put = await plan.done(written);
-      return sayPreview(deps, context, { command: { ...command, new: oid }, put });
+      return reportPreview(deps, context, { command: { ...command, new: oid }, put });
     },
     undo: plan.undo,
   };
@@ -77,7 +77,7 @@ async function readBranch({ remote, inside, pack }: PushContext, command: NewTip
   };
 }
 
-async function sayPreview(
+async function reportPreview(
   deps: Deps,
   { remote, inside, say, later }: PushContext,
   { command: { old, new: oid }, put }: { readonly command: NewTip; readonly put: PutPreview },
@@ -86,12 +86,12 @@ async function sayPreview(
     ...issueLines(put.issues),
     `The preview ${put.name} ${put.created ? 'was made' : put.applied ? 'was brought up to date' : 'has this tree already'}.`,
   );
-  if (put.applied && put.evals.length > 0) later.push(() => sayPreviewEvals(deps, { remote, put, say }));
+  if (put.applied && put.evals.length > 0) later.push(() => reportPreviewEvals(deps, { remote, put, say }));
   const forced = old !== null && !(await isAncestor(inside, old, oid));
   return { kind: 'ok', ...(forced && { forced }) };
 }
 
-async function sayPreviewEvals(
+async function reportPreviewEvals(
   deps: Deps,
   { remote, put, say }: Pick<PushContext, 'remote' | 'say'> & { readonly put: PutPreview },
 ): Promise<void> {

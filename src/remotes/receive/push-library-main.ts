@@ -12,7 +12,7 @@ import type { Outcome } from './report.js';
  * A library has no other branches and no tags, since it has no previews.
  */
 export const pushLibraryMain: UpdateRef = async (deps, { remote, inside, pack, say }, command) => {
-  if (command.ref !== MAIN) return NOT_OF_LIBRARY;
+  if (command.ref !== MAIN) return LIBRARY_HAS_ONLY_MAIN;
   const id = command.new ?? '';
   const { caller } = remote;
   requireNewest(await readLiveLibrary(deps.db, caller.tenant), command.old);
@@ -35,7 +35,7 @@ export const pushLibraryMain: UpdateRef = async (deps, { remote, inside, pack, s
   }
 };
 
-export const NOT_OF_LIBRARY: Outcome = {
+export const LIBRARY_HAS_ONLY_MAIN: Outcome = {
   kind: 'no',
   reason: 'the library has one branch, main, and no tags: push to main',
 };

@@ -34,7 +34,7 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
   });
   if (outcome.kind === 'stale') throw fetchFirst();
   if (outcome.kind === 'blocked') return (await parkPush(deps, context, command)) ?? pushMain(deps, context, command);
-  return sayMain(deps, context, outcome.result);
+  return reportMain(deps, context, outcome.result);
 };
 
 /**
@@ -53,7 +53,7 @@ export const planMain: PlanRef = async (deps, context, command) => {
     },
     done: async () => {
       if (!result) throw new Error('main was not moved');
-      return sayMain(deps, context, result);
+      return reportMain(deps, context, result);
     },
   };
 };
@@ -114,7 +114,7 @@ async function readMain(
   };
 }
 
-function sayMain(
+function reportMain(
   deps: Deps,
   { remote, say, later }: PushContext,
   { issues, revision, gitCommit }: DeployResultBody,

@@ -20,7 +20,7 @@ import type { Remote } from '../remote.js';
 import { requestSlots } from '../request-slots.js';
 import { checkObjects } from './check-objects.js';
 import type { PushContext } from './push-context.js';
-import { NOT_OF_LIBRARY } from './push-library-main.js';
+import { LIBRARY_HAS_ONLY_MAIN } from './push-library-main.js';
 import { createPushPack, type PushPack } from './push-pack.js';
 import { type Answer, createAnswer, type Outcome, writeReport } from './report.js';
 import { refuseTogether, updateAtomic } from './update-atomic.js';
@@ -206,7 +206,7 @@ async function updateTogether(
   for (const command of commands) {
     const reason = faults.get(command);
     if (reason !== undefined) refused.set(command, { kind: 'no', reason });
-    else if (context.remote.isLibrary && command.ref !== MAIN) refused.set(command, NOT_OF_LIBRARY);
+    else if (context.remote.isLibrary && command.ref !== MAIN) refused.set(command, LIBRARY_HAS_ONLY_MAIN);
   }
   return refused.size > 0 ? refuseTogether(commands, refused) : updateAtomic(deps, context, commands);
 }

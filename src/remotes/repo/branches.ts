@@ -6,7 +6,7 @@ import { audit, findWorkspace, type RecordAnswer } from '../../people/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { branchRef, needBranch } from './branch-refs.js';
-import { apartOf, openAligned } from './read-repo.js';
+import { distanceOf, openAligned } from './read-repo.js';
 
 /** A branch's net change against main, with line diffs; `path` limits it to one file. */
 export async function readBranch(
@@ -25,7 +25,7 @@ export async function readBranch(
   if (branch === 'main' && main !== null) return { branch, commit: main, base: main, ahead: 0, behind: 0, files: [] };
   const commit = await needBranch(deps.db, id, branch);
   const base = main === null ? null : await mergeBase(repository, main, commit);
-  const apart = main === null ? { ahead: 0, behind: 0 } : await apartOf(repository, main, commit);
+  const apart = main === null ? { ahead: 0, behind: 0 } : await distanceOf(repository, main, commit);
   return { branch, commit, base, ...apart, files: await changesOf(repository, { base, commit, path }) };
 }
 

@@ -69,7 +69,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
   const found = await resolveRef(deps.db, repository, { workspaceId: id, ref: input.ref });
   if (found.kind === 'pending') return deployPending(deps, caller, { ...input, workspaceId: id });
   const tree = await treeOfCommit(repository, found.commit);
-  const isBack = found.kind === 'revision' || (await isOfMain(repository, found.commit));
+  const isRollback = found.kind === 'revision' || (await isOfMain(repository, found.commit));
   const outcome = await deployTree(deps, caller, {
     workspace,
     files: tree.files,
@@ -77,7 +77,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
     // Memory that agents wrote since stays, except files in which the ref differs from their deploy.
     mentions: 'changed',
     message: messageOf(found, tree),
-    via: isBack ? 'rollback' : 'deploy',
+    via: isRollback ? 'rollback' : 'deploy',
     force,
     recordAnswer,
   });

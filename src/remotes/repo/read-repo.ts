@@ -1,7 +1,7 @@
 import { alignRefs, listStoredRefs } from '../../content/index.js';
 import type { RepoBody } from '../../contract/repo.js';
 import type { Deps } from '../../deps.js';
-import { type Apart, countApart, GitFailed, MAIN, type Repository, readRef, readTags } from '../../git/index.js';
+import { countDistance, type Distance, GitFailed, MAIN, type Repository, readRef, readTags } from '../../git/index.js';
 import { findWorkspace } from '../../people/index.js';
 import type { Db } from '../../platform/db/contract.js';
 import { Lru } from '../../shared/lru.js';
@@ -22,7 +22,7 @@ export async function readRepo(deps: Deps, caller: Caller, input: { readonly wor
   for (const { name: ref, oid } of await listStoredRefs(deps.db, id)) {
     const name = branchOf(ref);
     if (name === null) continue;
-    const apart = main === null ? { ahead: 0, behind: 0 } : await apartIfKnown(deps, repository, { main, oid });
+    const apart = main === null ? { ahead: 0, behind: 0 } : await distanceOrNull(deps, repository, { main, oid });
     branches.push({ name, commit: oid, ...apart, preview: previews.get(name) ?? null });
   }
   const tags = [...(await readTags(repository))].map(([name, commit]) => ({ name, commit }));
@@ -37,21 +37,21 @@ export async function openAligned(deps: Deps, workspaceId: string): Promise<Repo
 }
 
 /** A cache: the distance of two commits never changes. */
-const known = new Lru<string, Apart>(10_000);
+const known = new Lru<string, Distance>(10_000);
 
-export async function apartOf(repository: Repository, main: string, commit: string): Promise<Apart> {
+export async function distanceOf(repository: Repository, main: string, commit: string): Promise<Distance> {
   const key = `${main}...${commit}`;
-  return known.get(key) ?? known.set(key, await countApart(repository, main, commit));
+  return known.get(key) ?? known.set(key, await countDistance(repository, main, commit));
 }
 
 /** Null counts for a branch that cannot be compared, so that the others are still listed. */
-async function apartIfKnown(
+async function distanceOrNull(
   deps: Pick<Deps, 'log'>,
   repository: Repository,
   { main, oid }: { readonly main: string; readonly oid: string },
 ): Promise<Pick<Branch, 'ahead' | 'behind'>> {
   try {
-    return await apartOf(repository, main, oid);
+    return await distanceOf(repository, main, oid);
   } catch (err) {
     if (!(err instanceof GitFailed) && !(err instanceof Refusal)) throw err;
     deps.log.warn({ err, main, commit: oid }, 'failed to count how far a branch is from main');

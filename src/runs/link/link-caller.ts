@@ -36,21 +36,21 @@ export async function linkCaller(
   const common = { tenant, workspaces: null, signedIn: false, address };
   const targets = await readTargets(sql, link.runId);
   if (to === WEBHOOK) {
-    if (targets.url === null) throw lostRight(to);
+    if (targets.url === null) throw noLongerAllowed(to);
     const actor = { kind: 'link', id: WEBHOOK, label: WEBHOOK } as const;
     return { ...common, role: 'editor', actor, person: null };
   }
-  if ((await withoutAccess(sql, { tenant, workspaceId, emails: [to] })).size > 0) throw lostRight(to);
+  if ((await withoutAccess(sql, { tenant, workspaceId, emails: [to] })).size > 0) throw noLongerAllowed(to);
   const member = await findMember(sql, link);
   const isNotified = targets.emails.some((email) => email.toLowerCase() === to.toLowerCase());
   const caller = { ...common, ...(member ? asMember(member) : asOutsider(to, isNotified)) };
-  if (!isNotified && !takesPart(gate, caller)) throw lostRight(to);
+  if (!isNotified && !takesPart(gate, caller)) throw noLongerAllowed(to);
   return caller;
 }
 
 function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
   // The route for signed-in people requires an editor too, even if the gate names a viewer.
-  if (!atLeast(role, 'editor')) throw lostRight(email);
+  if (!atLeast(role, 'editor')) throw noLongerAllowed(email);
   return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
 }
 
@@ -66,7 +66,7 @@ function takesPart(gate: DecidersOf, caller: Caller): boolean {
   return mayDecide({ gate: { ...gate, self: true }, openedAtMs: 0, nowMs: Number.MAX_VALUE, starter: null }, caller);
 }
 
-function lostRight(to: string): Refusal {
+function noLongerAllowed(to: string): Refusal {
   return new Refusal(
     'forbidden',
     `this link was made for ${to}, who may not decide this gate: sign in to see the run`,

@@ -44,8 +44,8 @@ export async function requireTool(deps: Deps, caller: Caller, name: string, tool
   if (await findGranted(deps.db, { workspace, tool, file: null })) return;
   const { source } = await readLiveTree(deps.db, workspace.id);
   const library = await readLiveLibrary(deps.db, caller.tenant);
-  const isIt = new RegExp(`^(agents/[^/]+/)?tools/${tool.replaceAll('.', '\\.')}(\\.md|/tool\\.md)$`);
-  if (![...source.keys(), ...library.source.keys()].some((path) => isIt.test(path))) throw notFound('tool');
+  const toolFile = new RegExp(`^(agents/[^/]+/)?tools/${tool.replaceAll('.', '\\.')}(\\.md|/tool\\.md)$`);
+  if (![...source.keys(), ...library.source.keys()].some((path) => toolFile.test(path))) throw notFound('tool');
 }
 
 interface At {

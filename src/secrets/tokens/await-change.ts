@@ -3,7 +3,7 @@ import { createWakeup } from '../../shared/wakeup.js';
 
 const CHANNEL = 'secret_token';
 /** A notification may be lost, and a killed process sends none. */
-const LOOK_AGAIN_MS = 1_000;
+const POLL_MS = 1_000;
 
 export interface TokenChanges {
   /** Resolves at the next change of this secret's token since the last call, at the latest after a second. */
@@ -16,7 +16,7 @@ export function watchToken(db: Db, id: string): TokenChanges {
   const close = db.listen(CHANNEL, (payload) => {
     if (payload === id) wakeup.set();
   });
-  return { next: () => wakeup.wait(LOOK_AGAIN_MS), close };
+  return { next: () => wakeup.wait(POLL_MS), close };
 }
 
 /** Wakes the waiters for this secret's token. Call it after the commit. */

@@ -2,7 +2,7 @@ import { notFound } from '../../shared/refusal.js';
 import { watchToken } from './await-change.js';
 import { renewToken, type TokenDeps } from './renew-token.js';
 import { TokenRefusal } from './token-refusal.js';
-import { acquireLease, isFresh, readTokenState, stillHolds, type TokenState } from './token-rows.js';
+import { acquireLease, isFresh, isUsable, readTokenState, type TokenState } from './token-rows.js';
 
 export interface LiveToken {
   readonly token: string;
@@ -62,7 +62,7 @@ function tokenFrom(
   const why = ended ?? (status === 'reconnect' ? MARKED : null);
   if (why === null) return null;
   // The old one is used until it expires.
-  if (cached && stillHolds(cached, nowMs)) return liveOf(cached);
+  if (cached && isUsable(cached, nowMs)) return liveOf(cached);
   throw new TokenRefusal(name, why);
 }
 

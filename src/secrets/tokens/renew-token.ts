@@ -28,7 +28,7 @@ const RENEWALS: { readonly [S in TokenShape]: Renew<S> } = {
     const assertion = await assertionOf(value, tools.clock.now());
     return askWithoutClient(tools.net, value.token_uri, (config) =>
       genericGrantRequest(config, JWT_BEARER, { assertion }),
-    ).catch(neverGone);
+    ).catch(rethrowAsRefused);
   },
 };
 
@@ -192,7 +192,7 @@ function assertionOf(
 }
 
 /** A retry uses up no token, and a wrong clock gives the same error code, so the next attempt may succeed. */
-function neverGone(error: unknown): never {
+function rethrowAsRefused(error: unknown): never {
   if (error instanceof GrantFault && error.kind === 'gone') throw new GrantFault('refused', error.message);
   throw error;
 }

@@ -150,7 +150,7 @@ export async function storeToken(
 }
 
 /** For a provider that does not send the token's lifetime. */
-const UNSAID_SECONDS = 600;
+const DEFAULT_LIFE_SECONDS = 600;
 
 const MAX_MARGIN_MS = 300_000;
 
@@ -162,7 +162,7 @@ export function timesOf(
   expiresInSeconds: number | null,
   askedAtMs: number,
 ): Pick<CachedToken, 'expiresAt' | 'renewAt'> {
-  const lifeMs = (expiresInSeconds ?? UNSAID_SECONDS) * 1_000;
+  const lifeMs = (expiresInSeconds ?? DEFAULT_LIFE_SECONDS) * 1_000;
   // The margin is a fifth for tokens of minutes, and five minutes for those of hours, since a program may be using the
   // token.
   const renewMs = lifeMs - Math.min(MAX_MARGIN_MS, lifeMs / 5);
@@ -174,6 +174,6 @@ export function isFresh({ renewAt }: CachedToken, nowMs: number): boolean {
 }
 
 /** Whether the old token is still usable when there is no newer one. */
-export function stillHolds({ expiresAt }: CachedToken, nowMs: number): boolean {
+export function isUsable({ expiresAt }: CachedToken, nowMs: number): boolean {
   return expiresAt.getTime() > nowMs + LAST_MS;
 }

@@ -29,7 +29,9 @@ export async function writeToMemory(deps: ViewDeps, context: ToolContext, target
   const { path } = target;
   if (!path.endsWith('.md')) return toolError(`${path}: a memory file is markdown, its name ends in .md`);
   const write = { ...target, seen: context.seen.get(path) || null };
-  const written = await orRefused(() => (context.run.mode === 'eval' ? writeOverlay : writeLive)(deps, context, write));
+  const written = await catchRefusal(() =>
+    (context.run.mode === 'eval' ? writeOverlay : writeLive)(deps, context, write),
+  );
   if (typeof written === 'string') return toolError(`${path} cannot be written: ${written}`);
   if (written.kind === 'written') {
     const outcome = { ...ok(`wrote ${path} (${target.content.byteLength} bytes)`), seen: [{ path, sha: written.sha }] };
@@ -44,7 +46,7 @@ export async function writeToMemory(deps: ViewDeps, context: ToolContext, target
 type Write = Target & { readonly seen: string | null };
 
 /** Returns the message of a Refusal that the agent can act on. */
-async function orRefused(write: () => Promise<MemoryOutcome>): Promise<MemoryOutcome | string> {
+async function catchRefusal(write: () => Promise<MemoryOutcome>): Promise<MemoryOutcome | string> {
   try {
     return await write();
   } catch (error) {

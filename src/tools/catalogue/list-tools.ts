@@ -121,14 +121,14 @@ function rankTools(tools: readonly AgentTool[]): (query: string) => AgentTool[] 
     const wanted = new Set(wordsOf(query));
     const exact = query.trim();
     return entries
-      .map((entry) => ({ tool: entry.tool, score: score(entry, wanted, rarity) + bonus(entry, exact) }))
+      .map((entry) => ({ tool: entry.tool, score: score(entry, wanted, rarity) + exactNameScore(entry, exact) }))
       .filter(({ score }) => score > 0)
       .sort((a, b) => b.score - a.score || (a.tool.spec.name < b.tool.spec.name ? -1 : 1))
       .map(({ tool }) => tool);
   };
 }
 
-function bonus({ tool }: Entry, exact: string): number {
+function exactNameScore({ tool }: Entry, exact: string): number {
   return tool.spec.name === exact || tool.ref === exact || tool.ref.endsWith(`.${exact}`) ? 1_000 : 0;
 }
 

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import type { HttpToolPlan } from '../../format/model.js';
-import { climbs, type NetAnswer, type NetFault } from '../../platform/net/index.js';
+import { hasParentSegment, type NetAnswer, type NetFault } from '../../platform/net/index.js';
 import { TokenRefusal } from '../../secrets/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { BadArgument } from '../arguments.js';
@@ -109,7 +109,7 @@ function below(base: string, path: string, query: readonly string[]): string {
     throw new BadArgument('"path" is below the address of the tool: leave scheme and host out, like /orders/17');
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-  if (/[\\#\u0000-\u0020\u007f]/.test(written) || climbs(written) || /(^|\/)(\.|%2e)(\/|$)/i.test(written)) {
+  if (/[\\#\u0000-\u0020\u007f]/.test(written) || hasParentSegment(written) || /(^|\/)(\.|%2e)(\/|$)/i.test(written)) {
     throw new BadArgument(
       '"path" holds ".", "..", "#", "\\" or a space: write it plainly, and encode what is a part of a name',
     );

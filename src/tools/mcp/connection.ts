@@ -106,7 +106,7 @@ function whyNot(error: unknown, why: string | null): string {
   return why ?? failureText(error);
 }
 
-const MAX_SAID = 500;
+const MAX_QUOTED = 500;
 
 /** What the client library throws, as a sentence. */
 export function failureText(error: unknown): string {
@@ -125,7 +125,7 @@ function statusText(status: number, text: unknown): string {
 }
 
 function cut(text: string): string {
-  return text.length <= MAX_SAID ? text : `${text.slice(0, MAX_SAID)} […]`;
+  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)} […]`;
 }
 
 /**

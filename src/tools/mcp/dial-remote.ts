@@ -24,7 +24,7 @@ const RECONNECTS = 5;
 const RECONNECT_MS = 1_000;
 
 /** The timeout for closing a server's session. */
-const FAREWELL_MS = 2_000;
+const TERMINATE_MS = 2_000;
 
 interface RemoteServer {
   readonly net: Pick<Net, 'open'>;
@@ -62,7 +62,7 @@ function dial({ net, plan, url, headers }: RemoteServer, mode: Dial['mode'], spe
     mode,
     why: () => fault?.message ?? null,
     close: async () => {
-      await farewell(transport);
+      await terminateSession(transport);
       gone.abort();
       await transport.close();
     },
@@ -91,11 +91,11 @@ const sse: Speak = (url, fetch) => {
   return transport;
 };
 
-async function farewell(transport: Transport): Promise<void> {
+async function terminateSession(transport: Transport): Promise<void> {
   if (!(transport instanceof sdk().StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
   await settlesWithin(
     transport.terminateSession().catch(() => undefined),
-    FAREWELL_MS,
+    TERMINATE_MS,
   );
 }
 

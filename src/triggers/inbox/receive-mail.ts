@@ -18,7 +18,7 @@ import { openMails, type ReadMail } from './read-mail.js';
 
 const BULK = /^(bulk|junk|list|auto_reply)$/i;
 
-const BOUNCER = /^(mailer-daemon|postmaster)@/;
+const BOUNCE_SENDER = /^(mailer-daemon|postmaster)@/;
 
 /**
  * Receives a mail that a provider posts, or several in one request. The From address is not verified: it selects
@@ -166,7 +166,7 @@ export function loopOf(mail: InboundMail, own: string | null): string | null {
   if (mail.envelopeFrom === '' || header('return-path') === '<>') return 'it is a bounce (it has no return path)';
   if (/^multipart\/report\b/i.test(header('content-type'))) return 'it is a report of delivery';
   const from = addressOf(mail.from);
-  if (from !== null && BOUNCER.test(from)) return `it is a bounce (${from})`;
+  if (from !== null && BOUNCE_SENDER.test(from)) return `it is a bounce (${from})`;
   if (from !== null && own !== null && from === addressOf(own)) return 'this service sent it';
   return null;
 }

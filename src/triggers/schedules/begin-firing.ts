@@ -100,7 +100,7 @@ export async function recordLeftOut(
 }
 
 /** Deletes old firings. */
-export async function forgetFirings(sql: Sql, { workspace, flow }: FlowRef): Promise<void> {
+export async function deleteOldFirings(sql: Sql, { workspace, flow }: FlowRef): Promise<void> {
   await sql.query({
     name: 'forget-firings',
     text: `DELETE FROM firing WHERE workspace_id = $1 AND flow = $2 AND outcome <> 'waiting'

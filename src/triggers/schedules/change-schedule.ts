@@ -179,7 +179,11 @@ async function changeInPreview(
         `flow ${flow} has as many runs at work as its concurrency allows: wait for one to end`,
       );
     await audit(sql, caller, 'schedule.run-now', flow, { workspace: name, run: run.runId });
-    const answer: ScheduleChanged = { ok: true, schedule: neverFiring(workspace, flow, live.plan), runId: run.runId };
+    const answer: ScheduleChanged = {
+      ok: true,
+      schedule: declaredSchedule(workspace, flow, live.plan),
+      runId: run.runId,
+    };
     await recordAnswer?.(sql, answer);
     return { run, answer };
   });
@@ -188,20 +192,20 @@ async function changeInPreview(
 }
 
 /** The schedule as its file declares it, without times to fire at. */
-function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }: Plan): ScheduleBody {
-  const said = trigger as Partial<Record<'cron' | 'timezone' | 'catch_up' | 'overlap', string>>;
+function declaredSchedule({ name }: WorkspaceRow, flow: string, { trigger, enabled }: Plan): ScheduleBody {
+  const declared = trigger as Partial<Record<'cron' | 'timezone' | 'catch_up' | 'overlap', string>>;
   return {
     workspace: name,
     flow,
-    cron: said.cron ?? '',
-    timezone: said.timezone ?? 'UTC',
+    cron: declared.cron ?? '',
+    timezone: declared.timezone ?? 'UTC',
     next: [],
     fault: null,
     lastRun: null,
     enabled,
     paused: false,
-    catchUp: (said.catch_up ?? 'last') as ScheduleBody['catchUp'],
-    overlap: (said.overlap ?? 'skip') as ScheduleBody['overlap'],
+    catchUp: (declared.catch_up ?? 'last') as ScheduleBody['catchUp'],
+    overlap: (declared.overlap ?? 'skip') as ScheduleBody['overlap'],
     firings: [],
   };
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../../platform/db/contract.js';
 import { announceStarted, type BegunRun } from '../../runs/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import type { FlowRef } from '../../workflows/contract.js';
-import { beginFiring, forgetFirings, recordFiring, recordLeftOut } from './begin-firing.js';
+import { beginFiring, deleteOldFirings, recordFiring, recordLeftOut } from './begin-firing.js';
 import { type Due, dueTimes } from './due-times.js';
 import { isFiring, liveScheduled, lockSchedule, type ScheduleRow } from './schedule-row.js';
 import { needsMoreMoments, syncSchedules } from './sync-schedules.js';
@@ -87,7 +87,7 @@ async function countWaiting(sql: Sql, { workspace, flow }: FlowRef): Promise<num
 }
 
 async function advanceCursor(sql: Sql, ref: FlowRef, schedule: ScheduleRow, now: number): Promise<void> {
-  await forgetFirings(sql, ref);
+  await deleteOldFirings(sql, ref);
   await sql.query({
     name: 'settle-schedule',
     text: `UPDATE schedule SET settled_until = greatest(settled_until, to_timestamp($3::float8 / 1000)), told = told AND NOT $4

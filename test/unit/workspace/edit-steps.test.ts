@@ -17,7 +17,7 @@ const done = (edited: Result) => {
   return edited.text;
 };
 const reason = (edited: Result) => (edited.ok ? 'it was made' : edited.reason);
-const saidIn = (text: string) => {
+const voteText = (text: string) => {
   const map = mapFlow(text);
   return map ? partsOf(map).map((part) => contentOf(text, part)) : [];
 };
@@ -322,7 +322,7 @@ function checkOnly(before: string, after: string, n: number): void {
   expect(after.startsWith(before.slice(0, step.start + mark))).toBe(true);
   if (step.end < plain.length) expect(after.endsWith(plain.slice(step.end))).toBe(true);
   const others = (text: string) =>
-    saidIn(text.replace(/^\uFEFF/, '')).filter(({ title }) => title !== step.heading.title);
+    voteText(text.replace(/^\uFEFF/, '')).filter(({ title }) => title !== step.heading.title);
   expect(others(after)).toEqual(others(before));
   if (plain.includes('\r\n')) expect(after.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
 }

@@ -19,14 +19,14 @@ export function approvePage(link: OpenedLink, shown: Shown): Html {
   if (link.yours !== null) return countedPage(link, link.yours);
   const { fault } = shown;
   const body = html`${fault && html`<p class="bad" role="alert">${fault}</p>`}
-    ${whereabouts(link)}
+    ${gateDetails(link)}
     ${content(link)}
     ${link.mayDecide ? form(link, shown) : html`<p class="bad">This is decided by ${link.approvers.join(' or ')}, and not by ${link.to}.</p>`}
     <p class="quiet fine">Content SHA-256 ${link.digest}</p>`;
   return page(link.title, body, 'wide');
 }
 
-function whereabouts({ flow, workspace, since, due, need, decided, to, votes }: OpenedLink): Html {
+function gateDetails({ flow, workspace, since, due, need, decided, to, votes }: OpenedLink): Html {
   return html`<dl>
       <dt>Flow</dt><dd>${flow} in ${workspace}</dd>
       <dt>Waits since</dt><dd>${time(since)}</dd>

@@ -1,4 +1,4 @@
-import { KEPT_MS, strayBlobs } from '../../../platform/storage/index.js';
+import { KEPT_MS, orphanBlobs } from '../../../platform/storage/index.js';
 import type { Check, Fault } from '../check.js';
 
 /** The number of blobs that are named; the others are counted. */
@@ -17,7 +17,7 @@ export const blobs: Check = {
       [2 * KEPT_MS],
     );
     const says = late.map(({ sha }) => `The blob ${sha} is named by no row, and was not freed for two days.`);
-    for await (const sha of strayBlobs(deps))
+    for await (const sha of orphanBlobs(deps))
       says.push(`The blob ${sha} is named by no row, and no sweep knows of it.`);
     const faults: Fault[] = says.slice(0, NAMED).map((text) => ({ run: null, says: text }));
     if (says.length > NAMED) faults.push({ run: null, says: `And ${says.length - NAMED} blobs more.` });

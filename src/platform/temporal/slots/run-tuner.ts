@@ -3,7 +3,7 @@ import { activityRule } from './activity-rule.js';
 import { createSlotLine } from './slot-line.js';
 import { workflowTaskRule } from './workflow-task-rule.js';
 
-const LOOK_EVERY_MS = 100;
+const POLL_EVERY_MS = 100;
 
 /** Limits the concurrent tasks of a worker of runs by the CPU that this process gets. */
 export function createRunTuner(): { readonly tuner: WorkerTuner; watchUntil(isOver: () => boolean): void } {
@@ -19,13 +19,13 @@ export function createRunTuner(): { readonly tuner: WorkerTuner; watchUntil(isOv
       nexusTaskSlotSupplier: { type: 'fixed-size', numSlots: 1 },
     },
     watchUntil(isOver) {
-      let due = now() + LOOK_EVERY_MS;
+      let due = now() + POLL_EVERY_MS;
       const timer = setInterval(() => {
         if (isOver()) return clearInterval(timer);
         rule.look(now() - due);
-        due = now() + LOOK_EVERY_MS;
+        due = now() + POLL_EVERY_MS;
         activities.serve();
-      }, LOOK_EVERY_MS);
+      }, POLL_EVERY_MS);
       timer.unref();
     },
   };

@@ -149,7 +149,7 @@ async function fetchText(
     cacheText(address, known);
     return known;
   }
-  const fetching = underWay.get(address) ?? fetchAnew(deps, address, known);
+  const fetching = underWay.get(address) ?? fetchDocument(deps, address, known);
   underWay.set(address, fetching);
   const done = fetching.finally(() => {
     if (underWay.get(address) === fetching) underWay.delete(address);
@@ -158,7 +158,7 @@ async function fetchText(
   return untilAborted(done, signal);
 }
 
-async function fetchAnew(
+async function fetchDocument(
   { net }: Pick<HttpDeps, 'net'>,
   address: string,
   known: Kept | undefined,
