@@ -12,7 +12,7 @@ import { checkLayers } from './verify/layers.mjs';
 import { checkLinks } from './verify/links.mjs';
 import { checkLogErrors } from './verify/log-errors.mjs';
 import { checkPlainWords } from './verify/plain-words.mjs';
-import { checkPrismaRooms } from './verify/prisma-rooms.mjs';
+import { checkPrismaUse } from './verify/prisma-use.mjs';
 import { checkSpawns } from './verify/spawns.mjs';
 import { checkTestLimits } from './verify/test-limits.mjs';
 import { readTracked } from './verify/tracked.mjs';
@@ -46,7 +46,7 @@ const PARTS = {
   'file length': () => checkFileLengths(files),
   'links in the docs': () => checkLinks(files),
   'unfinished words': () => checkUnfinished(files),
-  'queries by Prisma': () => checkPrismaRooms(files),
+  'queries by Prisma': () => checkPrismaUse(files),
   'plain words': () => checkPlainWords(files),
   'time limits in tests': () => checkTestLimits(files),
   casts: () => checkCasts(files),

@@ -92,9 +92,9 @@ interface Avatar {
 
 export async function readAvatar(deps: Pick<Deps, 'db'>, caller: Caller, name: AvatarName): Promise<Avatar> {
   const { kind, id } = await findSubject(deps.db, caller, name);
-  const row = await deps.db.prisma.avatar.findUnique({
+  const row = await deps.db.prisma.avatar.findFirst({
     select: { sha: true, content: true },
-    where: { tenantId_kind_id: { tenantId: caller.tenant, kind, id } },
+    where: { tenantId: caller.tenant, kind, id },
   });
   if (!row) throw notFound('picture');
   return { content: row.content, type: PICTURE_TYPE, digest: row.sha };

@@ -36,7 +36,7 @@ export interface ReadTranscriptInput {
  */
 export async function readTranscript(deps: Deps, caller: Caller, input: ReadTranscriptInput): Promise<TranscriptPage> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const run = await deps.db.prisma.run.findUnique({
+  const run = await deps.db.prisma.run.findFirst({
     select: { planId: true, parentId: true, rootId: true },
     where: { id: input.runId, workspaceId: workspace.id },
   });

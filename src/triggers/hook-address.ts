@@ -34,9 +34,9 @@ export async function shownAddresses(
   if (!atLeast(caller.role, 'editor')) return {};
   const { workspace, live } = await findTarget(deps.db, caller, { workspace: name, target: `flows/${flow}` });
   const { triggers } = live.plan;
-  const row = await deps.db.prisma.hookToken.findUnique({
+  const row = await deps.db.prisma.hookToken.findFirst({
     select: { generation: true },
-    where: { workspaceId_flow: { workspaceId: workspace.id, flow } },
+    where: { workspaceId: workspace.id, flow },
   });
   const { hookUrl, inboxUrl } = addressesOf(deps, { tenant: caller.tenant, workspace, flow }, row?.generation ?? 0);
   return { ...(triggers.includes('webhook') && { hookUrl }), ...(triggers.includes('email') && { inboxUrl }) };

@@ -114,6 +114,12 @@ describe('a text that Postgres cannot store is refused, with SQL as with Prisma'
     });
   });
 
+  test('a refused filter of Prisma does not refuse a query of the same tick', async () => {
+    const ids = ['missing', 'a\0b'];
+    const found = await Promise.allSettled(ids.map((id) => db.prisma.member.findFirst({ where: { id } }).then()));
+    expect(found.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  });
+
   test('what is no JSON at all is a fault of the service', async () => {
     await expect(db.query('SELECT $1::jsonb', ['{'])).rejects.toMatchObject({ code: '22P02' });
   });

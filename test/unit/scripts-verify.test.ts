@@ -8,7 +8,7 @@ import { checkLayers } from '../../scripts/verify/layers.mjs';
 import { checkLinks } from '../../scripts/verify/links.mjs';
 import { checkLogErrors } from '../../scripts/verify/log-errors.mjs';
 import { checkPlainWords } from '../../scripts/verify/plain-words.mjs';
-import { checkPrismaRooms } from '../../scripts/verify/prisma-rooms.mjs';
+import { checkPrismaUse } from '../../scripts/verify/prisma-use.mjs';
 import { checkSpawns } from '../../scripts/verify/spawns.mjs';
 import { checkTestLimits } from '../../scripts/verify/test-limits.mjs';
 import { checkUnfinished } from '../../scripts/verify/unfinished.mjs';
@@ -218,9 +218,16 @@ test.each(['log.warn({ err, run })', 'log.warn({ run, err: error, reason: "x" })
 
 test('a run’s path has no query by Prisma Client, and others may', () => {
   const code = 'const db = 1;\nawait deps.db.prisma.run.findMany({});\n';
-  expect(checkPrismaRooms(files({ 'src/engine/rows/a.ts': code, 'src/runs/a.ts': code }))).toEqual([
+  expect(checkPrismaUse(files({ 'src/engine/rows/a.ts': code, 'src/runs/a.ts': code }))).toEqual([
     "src/engine/rows/a.ts:2: a query by Prisma Client on a run's path: write named SQL here.",
   ]);
+});
+
+test('findUnique of Prisma Client is refused, since it merges the queries of requests', () => {
+  const code = (method: string) => `await prisma.run.${method}({});\n`;
+  expect(
+    checkPrismaUse(files({ 'src/runs/a.ts': code('findUniqueOrThrow'), 'src/runs/b.ts': code('findFirst') })),
+  ).toEqual(['src/runs/a.ts:1: Prisma merges findUnique calls: use findFirst.']);
 });
 
 test('the service starts programs by spawnProcess alone', () => {

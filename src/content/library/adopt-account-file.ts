@@ -9,7 +9,7 @@ import { changeLibrary } from './change-library.js';
  */
 export async function adoptAccountFile(deps: Deps, tenant: string): Promise<void> {
   const at = { tenantId: tenant, path: ACCOUNT_FILE };
-  const file = await deps.db.prisma.libraryFile.findUnique({ select: { content: true }, where: { tenantId_path: at } });
+  const file = await deps.db.prisma.libraryFile.findFirst({ select: { content: true }, where: at });
   if (!file) return;
   await changeLibrary(deps, serviceOf(tenant), {
     action: 'library.adopt',

@@ -114,8 +114,8 @@ export async function readSession(deps: Deps, caller: Caller): Promise<SessionVi
   const { session: id } = caller;
   const [me, person, session] = await Promise.all([
     whoAmI(deps, caller),
-    own === undefined ? null : deps.db.prisma.member.findUnique({ select: { timezone: true }, where: { id: own } }),
-    id === undefined ? null : deps.db.prisma.session.findUnique({ select: SHOWN, where: { id } }),
+    own === undefined ? null : deps.db.prisma.member.findFirst({ select: { timezone: true }, where: { id: own } }),
+    id === undefined ? null : deps.db.prisma.session.findFirst({ select: SHOWN, where: { id } }),
   ]);
   return { ...me, timezone: person?.timezone ?? null, session: session ? toView(session) : null };
 }

@@ -75,7 +75,7 @@ async function claim(
 
 /** Deleting a client ends its pending connections, so the client is missing only if it was deleted just now. */
 async function readClient({ db }: Deps, id: string): Promise<ClientRow> {
-  const row = await db.prisma.oauthClient.findUnique({ where: { id } });
+  const row = await db.prisma.oauthClient.findFirst({ where: { id } });
   if (row) return { ...row, tenant: row.tenantId };
   throw new Refusal('conflict', 'The OAuth client was deleted meanwhile. Register it again, and start again.');
 }
