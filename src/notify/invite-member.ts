@@ -34,7 +34,7 @@ export async function inviteMember(
 
 /** Mails an invite to its address. */
 async function mailInvite(deps: Deps, { id, tenant, to, from, role, link }: InviteMail): Promise<MailOutcome> {
-  const [account] = await deps.db.query<{ name: string }>('SELECT name FROM tenant WHERE id = $1', [tenant]);
+  const account = await deps.db.prisma.tenant.findFirst({ select: { name: true }, where: { id: tenant } });
   const name = plainText(account?.name ?? tenant);
   const subject = `${plainText(from)} invites you to ${name} on Signalbox`;
   const article = role === 'viewer' ? 'a' : 'an';

@@ -99,7 +99,10 @@ export async function listSessions(
           where: {
             memberId: caller.person.id,
             expiresAt: { gt: new Date(deps.clock.now()) },
-            ...(after && { OR: [{ lastUsedAt: { lt: after.at } }, { lastUsedAt: after.at, id: { lt: after.id } }] }),
+            ...(after && {
+              lastUsedAt: { lte: after.at },
+              OR: [{ lastUsedAt: { lt: after.at } }, { id: { lt: after.id } }],
+            }),
           },
           orderBy: [{ lastUsedAt: 'desc' }, { id: 'desc' }],
           take: limit + 1,

@@ -84,7 +84,7 @@ async function readInvites(
       acceptedAt: null,
       revokedAt: null,
       expiresAt: { gt: new Date(clock.now()) },
-      ...(after && { OR: [{ createdAt: { gt: after.at } }, { createdAt: after.at, id: { gt: after.id } }] }),
+      ...(after && { createdAt: { gte: after.at }, OR: [{ createdAt: { gt: after.at } }, { id: { gt: after.id } }] }),
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
     take: most,

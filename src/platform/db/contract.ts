@@ -2,7 +2,7 @@ import type { Json } from '../../shared/json.js';
 import type { Prisma, PrismaClient, Run, Step } from './generated/client.js';
 
 /** The row types of these tables from Prisma's schema. A view picks the fields that it shows. */
-export type { CliLogin, Delivery, OauthClient, Session } from './generated/client.js';
+export type { CliLogin, CodePush, Delivery, Notification, OauthClient, Session } from './generated/client.js';
 
 /**
  * A row as raw SQL returns it, each column aliased to its field. JSON columns are `Json`, which keeps large integers

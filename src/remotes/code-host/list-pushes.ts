@@ -1,13 +1,26 @@
 import type { CodePush, CodePushes } from '../../contract/code-host.js';
 import type { Deps } from '../../deps.js';
 import { findWorkspace } from '../../people/index.js';
+import type { CodePush as CodePushRow } from '../../platform/db/contract.js';
 import { type PageInput, timeCursors } from '../../shared/cursor.js';
 import type { Caller } from '../../shared/roles.js';
 
-interface Row extends Omit<CodePush, 'at' | 'nextAt'> {
-  readonly at: Date;
-  readonly nextAt: Date | null;
-}
+const SHOWN = {
+  id: true,
+  at: true,
+  state: true,
+  detail: true,
+  host: true,
+  repository: true,
+  branch: true,
+  dir: true,
+  commit: true,
+  message: true,
+  authors: true,
+  revision: true,
+  tries: true,
+  address: true,
+} as const satisfies Record<Exclude<keyof CodePush, 'nextAt'>, true>;
 
 const cursors = timeCursors('pushes');
 
@@ -19,19 +32,25 @@ export async function listPushes(
 ): Promise<CodePushes> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   const after = cursors.read(input.cursor);
-  const rows = await deps.db.query<Row>({
-    name: 'list-code-pushes',
-    text: `SELECT id, at, state, detail, host, repository, branch, dir, commit, message, coalesce(authors, '{}') AS authors, revision,
-        tries, address,
-        CASE WHEN ended_at IS NULL THEN due_at END AS "nextAt"
-      FROM code_push WHERE workspace_id = $1 AND ($2::timestamptz IS NULL OR (at, id) < ($2, $3))
-      ORDER BY at DESC, id DESC LIMIT $4`,
-    values: [id, after?.at ?? null, after?.id ?? null, input.limit + 1],
+  const rows = await deps.db.prisma.codePush.findMany({
+    select: { ...SHOWN, dueAt: true, endedAt: true },
+    where: {
+      workspaceId: id,
+      ...(after && { at: { lte: after.at }, OR: [{ at: { lt: after.at } }, { id: { lt: after.id } }] }),
+    },
+    orderBy: [{ at: 'desc' }, { id: 'desc' }],
+    take: input.limit + 1,
   });
   const { page, next } = cursors.page(rows, input.limit, ({ at, id: push }) => ({ at, id: push }));
   return { pushes: page.map(toPush), next };
 }
 
-function toPush(row: Row): CodePush {
-  return { ...row, at: row.at.toISOString(), nextAt: row.nextAt?.toISOString() ?? null };
+function toPush({ dueAt, endedAt, ...row }: Pick<CodePushRow, keyof typeof SHOWN | 'dueAt' | 'endedAt'>): CodePush {
+  return {
+    ...row,
+    at: row.at.toISOString(),
+    state: row.state as CodePush['state'],
+    host: row.host as CodePush['host'],
+    nextAt: endedAt === null ? dueAt.toISOString() : null,
+  };
 }
