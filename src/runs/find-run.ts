@@ -10,10 +10,9 @@ export async function findRun(
   input: { readonly workspace: string; readonly runId: string },
 ): Promise<void> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const [run] = await deps.db.query({
-    name: 'find-run',
-    text: 'SELECT 1 FROM run WHERE id = $1 AND workspace_id = $2',
-    values: [input.runId, workspace.id],
+  const run = await deps.db.prisma.run.findFirst({
+    select: { id: true },
+    where: { id: input.runId, workspaceId: workspace.id },
   });
   if (!run) throw notFound('run');
 }

@@ -23,10 +23,9 @@ export interface ListEventsInput {
 /** All events of a run, oldest first, in pages. A step's trace in the run's view shows only the newest lines. */
 export async function listEvents(deps: Deps, caller: Caller, input: ListEventsInput): Promise<EventPage> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const [run] = await deps.db.query<{ parentId: string | null; rootId: string }>({
-    name: 'events-run',
-    text: 'SELECT parent_id AS "parentId", root_id AS "rootId" FROM run WHERE id = $1 AND workspace_id = $2',
-    values: [input.runId, workspace.id],
+  const run = await deps.db.prisma.run.findFirst({
+    select: { parentId: true, rootId: true },
+    where: { id: input.runId, workspaceId: workspace.id },
   });
   if (!run) throw notFound('run');
   const rows = await deps.db.query<EventRow>({

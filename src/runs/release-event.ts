@@ -33,8 +33,8 @@ const refused = (): Refusal => new Refusal('unauthenticated', 'the token is not 
 /** Refuses an address whose token does not belong to a run of its account, with the same error for every cause. */
 export async function requireEventToken(deps: Deps, { tenant, runId, token }: EventAddress): Promise<void> {
   if (!checkToken(deps.keys.signing, 'event', [runId], token)) throw refused();
-  const run = await deps.db.query('SELECT 1 FROM run WHERE id = $1 AND tenant_id = $2', [runId, tenant]);
-  if (run.length === 0) throw refused();
+  const run = await deps.db.prisma.run.findFirst({ select: { id: true }, where: { id: runId, tenantId: tenant } });
+  if (!run) throw refused();
 }
 
 /**

@@ -46,21 +46,13 @@ export async function streamRun(
   input: StreamInput,
 ): Promise<AsyncGenerator<StreamItem> | null> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const [run] = await deps.db.query<Found>(
-    `SELECT last_seq AS "lastSeq", finished_at IS NOT NULL AS ended, parent_id AS "parentId", root_id AS "rootId"
-      FROM run WHERE id = $1 AND workspace_id = $2`,
-    [input.runId, workspace.id],
-  );
+  const run = await deps.db.prisma.run.findFirst({
+    select: { lastSeq: true, finishedAt: true, parentId: true, rootId: true },
+    where: { id: input.runId, workspaceId: workspace.id },
+  });
   if (!run) throw notFound('run');
-  if (run.ended && input.after !== null && BigInt(input.after) >= run.lastSeq) return null;
+  if (run.finishedAt !== null && input.after !== null && BigInt(input.after) >= run.lastSeq) return null;
   return follow(deps, caller, { ...input, show: hideTokens(deps, caller, [input.runId, run.parentId, run.rootId]) });
-}
-
-interface Found {
-  readonly lastSeq: bigint;
-  readonly ended: boolean;
-  readonly parentId: string | null;
-  readonly rootId: string;
 }
 
 async function* follow(
@@ -122,15 +114,20 @@ async function untilDelivered(db: Db, signal: AbortSignal): Promise<void> {
   }
 }
 
+interface RunEnd {
+  readonly lastSeq: bigint;
+  readonly ended: boolean;
+}
+
 interface NextEvents {
   /** How far the run has got; undefined when it was deleted. */
-  readonly run: Pick<Found, 'lastSeq' | 'ended'> | undefined;
+  readonly run: RunEnd | undefined;
   readonly rows: EventRow[];
 }
 
 /** Reads the run and its events after `seq` in one statement, so that they agree. */
 async function readNext(deps: Deps, runId: string, seq: number): Promise<NextEvents> {
-  const rows = await deps.db.query<Found & EventRow & { seq: bigint | null }>({
+  const rows = await deps.db.query<RunEnd & EventRow & { seq: bigint | null }>({
     name: 'stream-look',
     text: `SELECT r.last_seq AS "lastSeq", r.finished_at IS NOT NULL AS ended, e.seq, e.type, e.data, e.at FROM run r
       LEFT JOIN LATERAL (SELECT seq, type, data, at FROM run_event WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) e ON true

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import type { ToolTestResult, ToolTestSpec } from '../../engine/index.js';
 import { audit, findWorkspace } from '../../people/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Db, Sql } from '../../platform/db/contract.js';
 import { sweepRows } from '../../platform/db/index.js';
 import { startDeadline } from '../../shared/deadline.js';
 import { newId } from '../../shared/ids.js';
@@ -67,11 +67,11 @@ export async function testTool(deps: Deps, caller: Caller, input: TestToolInput)
 }
 
 /** Fails early when no worker takes the test, instead of waiting for its whole time limit. */
-async function abortIdle(sql: Sql, id: string, idle: AbortController): Promise<void> {
-  const rows = await sql
-    .query('SELECT 1 FROM tool_test WHERE id = $1 AND started_at IS NOT NULL', [id])
-    .catch(() => []);
-  if (rows.length === 0) idle.abort();
+async function abortIdle(db: Db, id: string, idle: AbortController): Promise<void> {
+  const started = await db.prisma.toolTest
+    .findFirst({ select: { id: true }, where: { id, startedAt: { not: null } } })
+    .catch(() => null);
+  if (!started) idle.abort();
 }
 
 interface NewTest {
