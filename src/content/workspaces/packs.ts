@@ -2,7 +2,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.js';
 import { type KeptPack, loadPack, type Repository } from '../../git/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Db, Sql } from '../../platform/db/contract.js';
 import { freeBlobs, lockBlobSql } from '../../platform/storage/index.js';
 import { newId } from '../../shared/ids.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
@@ -108,11 +108,8 @@ async function readLoaded({ gitdir }: Repository): Promise<number> {
  * Records that a pack which was just linked is on disk already, unless the repository was restored in the meantime. A
  * pack that is not recorded is downloaded again.
  */
-export async function recordLoadedPack(sql: Sql, repository: Repository, id: string): Promise<void> {
-  const [row] = await sql.query<{ seq: number; name: string }>(
-    'SELECT seq, name FROM git_pack WHERE id = $1 AND seq IS NOT NULL',
-    [id],
-  );
+export async function recordLoadedPack(db: Db, repository: Repository, id: string): Promise<void> {
+  const row = await db.prisma.gitPack.findFirst({ select: { seq: true, name: true }, where: { id } });
   if (!row || row.seq !== (await readLoaded(repository)) + 1) return;
   const isThere = await access(join(repository.gitdir, 'objects', 'pack', `pack-${row.name}.idx`)).then(
     () => true,

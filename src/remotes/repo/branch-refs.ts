@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/contract.js';
+import type { Db } from '../../platform/db/contract.js';
 import { notFound } from '../../shared/refusal.js';
 
 const BRANCHES = 'refs/heads/';
@@ -14,18 +14,14 @@ export function branchOf(ref: string): string | null {
 }
 
 /** The commit in the row of a ref other than `main`; null when the ref does not exist. */
-export async function readStoredRef(sql: Sql, workspaceId: string, name: string): Promise<string | null> {
-  const [row] = await sql.query<{ oid: string }>({
-    name: 'read-stored-ref',
-    text: 'SELECT oid FROM git_ref WHERE workspace_id = $1 AND name = $2',
-    values: [workspaceId, name],
-  });
+export async function readStoredRef(db: Db, workspaceId: string, name: string): Promise<string | null> {
+  const row = await db.prisma.gitRef.findFirst({ select: { oid: true }, where: { workspaceId, name } });
   return row?.oid ?? null;
 }
 
 /** A branch's commit. Refuses `not_found`. */
-export async function needBranch(sql: Sql, workspaceId: string, branch: string): Promise<string> {
-  const oid = await readStoredRef(sql, workspaceId, branchRef(branch));
+export async function needBranch(db: Db, workspaceId: string, branch: string): Promise<string> {
+  const oid = await readStoredRef(db, workspaceId, branchRef(branch));
   if (oid === null) throw notFound('branch');
   return oid;
 }

@@ -3,7 +3,7 @@ import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, knownObjects, MAIN, type Repository, readRef, readTags } from '../../git/index.js';
 import { findWorkspace, type RecordAnswer } from '../../people/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Db } from '../../platform/db/contract.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { PENDING } from '../pending/pending-rows.js';
@@ -14,25 +14,25 @@ import { openAligned } from './read-repo.js';
 import { treeOfCommit } from './tree-of-commit.js';
 
 const FINDERS: readonly Find[] = [
-  async (sql, _repository, { workspaceId, ref }) => {
-    const commit = ref === PENDING ? await readStoredRef(sql, workspaceId, PENDING) : null;
+  async (db, _repository, { workspaceId, ref }) => {
+    const commit = ref === PENDING ? await readStoredRef(db, workspaceId, PENDING) : null;
     return commit === null ? null : { commit, kind: 'pending', label: 'the push that waited' };
   },
-  async (sql, repository, { workspaceId, ref }) => {
+  async (db, repository, { workspaceId, ref }) => {
     const name = ref.replace(/^refs\/heads\//, '');
     const commit =
-      name === 'main' ? await readRef(repository, MAIN) : await readStoredRef(sql, workspaceId, branchRef(name));
+      name === 'main' ? await readRef(repository, MAIN) : await readStoredRef(db, workspaceId, branchRef(name));
     return commit === null ? null : { commit, kind: 'branch', label: `branch ${name}` };
   },
-  async (_sql, repository, { ref }) => {
+  async (_db, repository, { ref }) => {
     const name = ref.startsWith(TAGS) ? ref.slice(TAGS.length) : ref;
     const commit = (await readTags(repository)).get(name);
     if (commit === null)
       throw new Refusal('refused', `the tag ${name} does not point to a commit`, { code: 'repo/no-commit' });
     return commit === undefined ? null : { commit, kind: 'tag', label: `tag ${name}` };
   },
-  async (sql, _repository, { workspaceId, ref }) => {
-    const [row] = await sql.query<{ commit: string }>({
+  async (db, _repository, { workspaceId, ref }) => {
+    const [row] = await db.query<{ commit: string }>({
       name: 'revision-by-id',
       text: `SELECT r.git_commit AS commit FROM revision r
           LEFT JOIN change c ON c.workspace_id = r.workspace_id AND c.revision_seq = r.seq AND c.commit = $2
@@ -42,7 +42,7 @@ const FINDERS: readonly Find[] = [
     });
     return row ? { commit: row.commit, kind: 'revision', label: ref.slice(0, 10) } : null;
   },
-  async (_sql, repository, { ref }) => {
+  async (_db, repository, { ref }) => {
     const main = await readRef(repository, MAIN);
     if (main === null || !/^[0-9a-f]{40}$/.test(ref) || !(await knownObjects(repository, [ref])).has(ref)) return null;
     const isOfMain = await isAncestor(repository, ref, main).catch(() => false);
@@ -108,19 +108,19 @@ interface ResolvedRef {
  * commit of main by its full hash. Refuses `not_found`.
  */
 async function resolveRef(
-  sql: Sql,
+  db: Db,
   repository: Repository,
   at: { readonly workspaceId: string; readonly ref: string },
 ): Promise<ResolvedRef> {
   for (const find of FINDERS) {
-    const found = await find(sql, repository, at);
+    const found = await find(db, repository, at);
     if (found) return found;
   }
   throw notFound('ref');
 }
 
 type Find = (
-  sql: Sql,
+  db: Db,
   repository: Repository,
   at: { readonly workspaceId: string; readonly ref: string },
 ) => Promise<ResolvedRef | null>;
