@@ -1,21 +1,18 @@
 import type { AttemptView, CaseView, EvalRunSummary, GradedAssertion } from '../contract/evals.js';
 import type { EvalPlan } from '../format/index.js';
-import { isRecord, type Json } from '../shared/json.js';
+import type { InJson, TableRow } from '../platform/db/contract.js';
+import { isRecord } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 
-export interface EvalRunRow {
-  readonly id: string;
-  readonly eval: string;
+export interface EvalRunRow
+  extends Pick<
+    TableRow<'EvalRun'>,
+    'id' | 'eval' | 'revision' | 'startedBy' | 'error' | 'createdAt' | 'startedAt' | 'finishedAt'
+  > {
   readonly status: EvalRunSummary['status'];
   readonly trigger: EvalRunSummary['trigger'];
-  readonly revision: string;
-  readonly startedBy: Json;
-  readonly error: string | null;
   readonly spec: EvalPlan;
-  readonly attempts: readonly (Omit<AttemptRow, 'costNano'> & { readonly costNano: string })[] | null;
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
+  readonly attempts: readonly InJson<ShownAttempt>[] | null;
 }
 
 /** SQL: eval runs `e`, each with its attempts. */
@@ -57,26 +54,22 @@ export function summaryOf(row: EvalRunRow): EvalRunSummary {
   return resultsOf(row).summary;
 }
 
-interface AttemptRow {
-  readonly caseNo: number;
-  readonly repeat: number;
+interface ShownAttempt
+  extends Pick<
+    TableRow<'EvalAttempt'>,
+    'caseNo' | 'repeat' | 'passed' | 'score' | 'assertions' | 'error' | 'runId' | 'costNano'
+  > {
   readonly state: AttemptView['state'] | 'skipped';
-  readonly passed: boolean | null;
-  readonly score: number | null;
-  readonly assertions: Json;
-  readonly error: string | null;
-  readonly runId: string | null;
-  readonly costNano: bigint;
 }
 
 /** The cases of an eval run, in the order of its file. */
-function caseViews(spec: EvalPlan, rows: readonly AttemptRow[]): CaseView[] {
-  const byCase = new Map<number, AttemptRow[]>();
+function caseViews(spec: EvalPlan, rows: readonly ShownAttempt[]): CaseView[] {
+  const byCase = new Map<number, ShownAttempt[]>();
   for (const row of rows) byCase.set(row.caseNo, [...(byCase.get(row.caseNo) ?? []), row]);
   return [...byCase].sort(([a], [b]) => a - b).map(([at, own]) => caseView(spec, at, own));
 }
 
-function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]): CaseView {
+function caseView({ cases }: EvalPlan, at: number, rows: readonly ShownAttempt[]): CaseView {
   const { title = `case ${at + 1}`, tags = [], threshold = 1 } = cases[at] ?? {};
   const attempts = rows.flatMap(({ state, ...row }) => (state === 'skipped' ? [] : [attemptView({ ...row, state })]));
   const done = attempts.length > 0 && attempts.every(({ passed }) => passed !== null);
@@ -99,7 +92,7 @@ function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]):
   };
 }
 
-function attemptView(row: Omit<AttemptRow, 'state'> & Pick<AttemptView, 'state'>): AttemptView {
+function attemptView(row: Omit<ShownAttempt, 'state'> & Pick<AttemptView, 'state'>): AttemptView {
   const { repeat, state, passed, score, error, runId } = row;
   const assertions = Array.isArray(row.assertions) ? row.assertions.filter(isRecord) : [];
   return {

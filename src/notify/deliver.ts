@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
 import { withoutAccess } from '../people/index.js';
+import type { TableRow } from '../platform/db/contract.js';
 import { approveLinks, type LinkOf, opensGate, WEBHOOK } from '../runs/index.js';
 import { backoffMs } from '../shared/backoff.js';
 import { toJson } from '../shared/exact-json.js';
@@ -15,17 +16,10 @@ const TIMEOUT_MS = 15_000;
 
 const ANSWER_BYTES = 64 * 1024;
 
-export interface NotificationRow {
-  /** The same for each try, so that receivers can drop repeated deliveries. */
-  readonly id: string;
-  readonly tenantId: string;
-  readonly runId: string | null;
-  readonly park: string | null;
+/** The id is the same for each try, so that receivers can drop repeated deliveries. `tries` includes this one. */
+export interface ClaimedNotification
+  extends Pick<TableRow<'Notification'>, 'id' | 'tenantId' | 'runId' | 'park' | 'target' | 'content' | 'tries'> {
   readonly channel: 'mail' | 'post';
-  readonly target: string;
-  readonly content: Json;
-  /** The number of tries, including this one. */
-  readonly tries: number;
 }
 
 /** Why a mail to a member who was removed or restricted is not sent. */
@@ -44,8 +38,8 @@ interface Full {
 export async function claimNotification(
   { db }: Pick<Deps, 'db'>,
   { tenants, targets }: Full,
-): Promise<NotificationRow | null> {
-  const [row] = await db.query<NotificationRow>({
+): Promise<ClaimedNotification | null> {
+  const [row] = await db.query<ClaimedNotification>({
     name: 'claim-notification',
     text: `UPDATE notification SET tries = tries + 1, due_at = now() + $1 * interval '1 ms' WHERE id = (
         SELECT id FROM notification WHERE state = 'pending' AND due_at <= now() AND tenant_id <> ALL ($2) AND target <> ALL ($3)
@@ -58,7 +52,7 @@ export async function claimNotification(
 }
 
 /** Makes one delivery attempt and records its outcome. */
-export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
+export async function deliver(deps: Deps, row: ClaimedNotification): Promise<void> {
   if (row.park !== null && !(await isOpen(deps, row.park)))
     return recordOutcome(deps, row, 'dropped', 'it was decided before');
   if (row.channel === 'mail' && (await hasLostAccess(deps, row)))
@@ -95,7 +89,7 @@ async function isOpen({ db }: Pick<Deps, 'db'>, park: string): Promise<boolean> 
 }
 
 /** A member may be removed or restricted between the notice and its mail, which is retried for a day. */
-async function hasLostAccess({ db }: Pick<Deps, 'db'>, row: NotificationRow): Promise<boolean> {
+async function hasLostAccess({ db }: Pick<Deps, 'db'>, row: ClaimedNotification): Promise<boolean> {
   const { workspace } = readContent(row.content);
   const [found] = await db.query<{ id: string }>({
     name: 'notified-workspace',
@@ -110,7 +104,7 @@ async function hasLostAccess({ db }: Pick<Deps, 'db'>, row: NotificationRow): Pr
 /** The condition on `tries` drops the outcome of a try whose lease another try took over. */
 async function recordOutcome(
   { db }: Pick<Deps, 'db'>,
-  row: NotificationRow,
+  row: ClaimedNotification,
   state: string,
   why: string | null,
 ): Promise<void> {
@@ -122,12 +116,12 @@ async function recordOutcome(
 }
 
 /** Sends a notification once over its channel. */
-export async function send(deps: Deps, row: Omit<NotificationRow, 'tries'>): Promise<Sent> {
+export async function send(deps: Deps, row: Omit<ClaimedNotification, 'tries'>): Promise<Sent> {
   const content = readContent(row.content);
   return CHANNELS[row.channel](deps, row, content);
 }
 
-type Send = (deps: Deps, row: Omit<NotificationRow, 'tries'>, content: NotificationContent) => Promise<Sent>;
+type Send = (deps: Deps, row: Omit<ClaimedNotification, 'tries'>, content: NotificationContent) => Promise<Sent>;
 
 const CHANNELS = {
   mail: async (deps, row, content) => {
@@ -140,7 +134,7 @@ const CHANNELS = {
     const body = { ...fields, runUrl: runUrlOf(deps, content), ...links, at };
     return sendPost(deps, { id: row.id, tenant: row.tenantId, url: row.target, body: body as Json });
   },
-} as const satisfies Record<NotificationRow['channel'], Send>;
+} as const satisfies Record<ClaimedNotification['channel'], Send>;
 
 /** The address of the run, for readers who may see it. */
 function runUrlOf({ config: { publicUrl } }: Pick<Deps, 'config'>, content: NotificationContent): string | null {
@@ -157,7 +151,7 @@ function runUrlOf({ config: { publicUrl } }: Pick<Deps, 'config'>, content: Noti
  */
 async function linksOf(
   deps: Deps,
-  { tenantId, runId, park }: Omit<NotificationRow, 'tries'>,
+  { tenantId, runId, park }: Omit<ClaimedNotification, 'tries'>,
   { workspace }: NotificationContent,
   to: string,
 ): Promise<ReturnType<typeof approveLinks>> {

@@ -6,7 +6,7 @@ export type NotificationEvent = NotifyEvent | 'test';
 
 export type NoticeData = Readonly<Record<string, Json>>;
 
-interface EventRow {
+interface EventKind {
   /** Sent to targets that name no events. */
   readonly byDefault: boolean;
   /** Sent to the gate's deciders as well. */
@@ -15,7 +15,7 @@ interface EventRow {
   readonly says: (data: NoticeData) => string;
 }
 
-const row = (says: EventRow['says'], more: Partial<EventRow> = {}): EventRow => ({
+const row = (says: EventKind['says'], more: Partial<EventKind> = {}): EventKind => ({
   byDefault: false,
   toDeciders: false,
   ...more,
@@ -37,7 +37,7 @@ export const EVENTS = {
   'connection.expired': row(({ secret }) => `the connection ${secret} has to be made again`),
   'credit.low': row(() => 'the credit is low'),
   test: row(() => 'a test of notifications', { byDefault: true }),
-} as const satisfies Record<NotificationEvent, EventRow>;
+} as const satisfies Record<NotificationEvent, EventKind>;
 
 /** Run events that have another name in notifications. */
 const RENAMED: Readonly<Record<string, NotificationEvent>> = {

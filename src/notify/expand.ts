@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
 import { withoutAccess } from '../people/index.js';
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { type DueRow, forEachDue } from '../platform/db/index.js';
 import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';
 import { newId } from '../shared/ids.js';
@@ -19,15 +19,7 @@ const DUE = `due_at <= now() + interval '1 ms'`;
 
 type ExpandDeps = Pick<Deps, 'db' | 'keys' | 'log'>;
 
-interface NoticeRow {
-  readonly id: bigint;
-  readonly tenantId: string;
-  readonly workspaceId: string | null;
-  readonly runId: string | null;
-  readonly event: string;
-  readonly data: Json;
-  readonly at: Date;
-}
+type NoticeRow = Pick<TableRow<'Notice'>, 'id' | 'tenantId' | 'workspaceId' | 'runId' | 'event' | 'data' | 'at'>;
 
 /**
  * Turns notices into notifications per recipient. One transaction deletes the notices and inserts the notifications, so

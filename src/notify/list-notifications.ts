@@ -1,6 +1,6 @@
 import type { Notification, NotificationList } from '../contract/notifications.js';
 import type { Deps } from '../deps.js';
-import type { Notification as NotificationRow } from '../platform/db/contract.js';
+import type { TableRow } from '../platform/db/contract.js';
 import { type PageInput, timeCursors } from '../shared/cursor.js';
 import { isRecord } from '../shared/json.js';
 import type { Caller } from '../shared/roles.js';
@@ -23,6 +23,10 @@ const SHOWN = {
   lastError: true,
 } as const;
 
+interface Row extends Pick<TableRow<'Notification'>, Exclude<keyof typeof SHOWN, 'content'>> {
+  readonly content: unknown;
+}
+
 /** The notifications with their recipients and outcomes, newest first. */
 export async function listNotifications(
   { db }: Pick<Deps, 'db'>,
@@ -44,14 +48,7 @@ export async function listNotifications(
   return { notifications: page.map(viewOf), next };
 }
 
-function viewOf({
-  content,
-  dueAt,
-  createdAt,
-  endedAt,
-  runId: run,
-  ...row
-}: Pick<NotificationRow, keyof typeof SHOWN>): Notification {
+function viewOf({ content, dueAt, createdAt, endedAt, runId: run, ...row }: Row): Notification {
   const fields = isRecord(content) ? content : {};
   return {
     ...row,

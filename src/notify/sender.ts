@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { claimNotification, deliver, type NotificationRow } from './deliver.js';
+import { type ClaimedNotification, claimNotification, deliver } from './deliver.js';
 
 export interface Sender {
   /** Starts due deliveries while there is capacity. Returns how many it started. Once the signal is aborted none starts. */
@@ -21,7 +21,7 @@ export function createSender(deps: Deps): Sender {
   let claims: Promise<unknown> = Promise.resolve();
 
   /** Claims one notification at a time, so that each claim counts those before it. */
-  const claim = (signal?: AbortSignal): Promise<NotificationRow | null> => {
+  const claim = (signal?: AbortSignal): Promise<ClaimedNotification | null> => {
     const claimed = claims.then(async () => {
       if (signal?.aborted) return null;
       const row = await claimNotification(deps, {
@@ -35,9 +35,9 @@ export function createSender(deps: Deps): Sender {
     return claimed;
   };
 
-  const runLane = async (first: NotificationRow, signal?: AbortSignal): Promise<void> => {
-    for (let row: NotificationRow | null = first; row !== null; row = await claim(signal)) {
-      await deliver(deps, row).finally(() => mark(busy, row as NotificationRow, -1));
+  const runLane = async (first: ClaimedNotification, signal?: AbortSignal): Promise<void> => {
+    for (let row: ClaimedNotification | null = first; row !== null; row = await claim(signal)) {
+      await deliver(deps, row).finally(() => mark(busy, row as ClaimedNotification, -1));
     }
   };
 
@@ -71,7 +71,7 @@ function fullOf(counts: Counts, most: number): readonly string[] {
   return [...counts].filter(([, count]) => count >= most).map(([name]) => name);
 }
 
-function mark({ tenant, target }: { tenant: Counts; target: Counts }, row: NotificationRow, by: number): void {
+function mark({ tenant, target }: { tenant: Counts; target: Counts }, row: ClaimedNotification, by: number): void {
   for (const [counts, name] of [[tenant, row.tenantId] as const, [target, row.target] as const]) {
     const count = (counts.get(name) ?? 0) + by;
     if (count > 0) counts.set(name, count);

@@ -1,13 +1,8 @@
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 
-export interface WorkspaceRow {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly name: string;
-  readonly liveSeq: number;
-}
+export type WorkspaceRow = Pick<TableRow<'Workspace'>, 'id' | 'tenantId' | 'name' | 'liveSeq'>;
 
 const COLUMNS = 'id, tenant_id AS "tenantId", name, live_seq AS "liveSeq"';
 

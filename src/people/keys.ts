@@ -1,6 +1,6 @@
 import type { KeyBody, KeyList, Minted } from '../contract/keys.js';
 import type { Deps } from '../deps.js';
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { keyCursors } from '../shared/cursor.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller } from '../shared/roles.js';
@@ -55,7 +55,7 @@ export async function createKey(deps: Deps, caller: Caller, input: CreateKeyInpu
     });
     const detail = { label: input.label, role, expiresAt, workspace: input.workspace, access: input.access };
     await audit(sql, caller, 'key.mint', id, detail);
-    const [row] = await sql.query<KeyRow>(`SELECT ${KEY_COLUMNS} WHERE k.id = $1`, [id]);
+    const [row] = await sql.query<ListedKey>(`SELECT ${KEY_COLUMNS} WHERE k.id = $1`, [id]);
     if (!row) throw new Error('the key was not written');
     return { ...keyView(row), key };
   });
@@ -87,7 +87,7 @@ interface ListKeysInput {
  */
 export async function listKeys(deps: Pick<Deps, 'db'>, caller: Caller, input: ListKeysInput): Promise<KeyList> {
   requireOwnTenant(caller, input.tenant);
-  const rows = await deps.db.query<KeyRow>({
+  const rows = await deps.db.query<ListedKey>({
     name: 'list-keys',
     text: `SELECT ${KEY_COLUMNS} ${KEY_OWNERS}
            WHERE k.tenant_id = $1 AND k.revoked_at IS NULL AND ($2::text IS NULL OR k.id < $2)
@@ -136,22 +136,16 @@ async function findRevocable(sql: Sql, caller: Caller, id: string): Promise<{ re
   );
 }
 
-interface KeyRow {
-  readonly id: string;
-  readonly label: string;
+interface ListedKey
+  extends Pick<TableRow<'ApiKey'>, 'id' | 'label' | 'prefix' | 'mintedBy' | 'createdAt' | 'lastUsedAt' | 'expiresAt'> {
   readonly tenant: string;
   readonly role: KeyBody['role'] | null;
-  readonly prefix: string;
-  readonly mintedBy: string;
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly expiresAt: Date | null;
   /** The workspace's name; only for a deploy key. */
   readonly workspace: string | null;
   readonly access: NonNullable<KeyBody['access']> | null;
 }
 
-function keyView({ role, workspace, access, ...row }: KeyRow): KeyBody {
+function keyView({ role, workspace, access, ...row }: ListedKey): KeyBody {
   return {
     ...row,
     role: role ?? 'admin',

@@ -1,23 +1,19 @@
 import type { Approval } from '../contract/runs.js';
-import type { Json } from '../shared/json.js';
+import type { TableRow } from '../platform/db/contract.js';
 import { GATE_ROUND } from './gate-mark.js';
 import { itemOf, parkTitle } from './run-rows.js';
-import type { ParkRow } from './waiting.js';
+import type { ShownPark } from './waiting.js';
 
 /** A gate with its run and workspace. */
-export interface GateRow extends ParkRow {
+export interface GateRow
+  extends ShownPark,
+    Pick<TableRow<'Run'>, 'rootId' | 'parentId' | 'workspaceId' | 'flow' | 'planId' | 'startedBy'> {
   readonly runId: string;
-  readonly rootId: string;
-  readonly parentId: string | null;
-  readonly workspaceId: string;
   /** The current name. */
   readonly workspace: string;
-  readonly flow: string;
-  readonly planId: string;
-  readonly startedBy: Json;
 }
 
-/** SQL: the columns of a ParkRow, of `park p`. */
+/** SQL: the columns of a ShownPark, of `park p`. */
 export const PARK_COLUMNS = `p.id AS park, p.step, p.item, p.kind, p.spec, p.need, p.votes, p.opened_at AS "openedAt", p.due_at AS "dueAt",
   ${GATE_ROUND}`;
 
@@ -32,7 +28,7 @@ export const GATES = `workspace w JOIN run r ON r.workspace_id = w.id AND r.mode
 /** A park's step and times: the first fields of every view of a park. */
 type ParkHead = Pick<Approval, 'step' | 'id' | 'title' | 'item' | 'since' | 'due'>;
 
-export function parkHead(park: Pick<ParkRow, 'step' | 'item' | 'spec' | 'openedAt' | 'dueAt'>): ParkHead {
+export function parkHead(park: Pick<ShownPark, 'step' | 'item' | 'spec' | 'openedAt' | 'dueAt'>): ParkHead {
   const { n, title } = parkTitle(park);
   const due = park.dueAt?.toISOString() ?? null;
   return { step: n, id: park.step, title, ...itemOf(park), since: park.openedAt.toISOString(), due };

@@ -3,7 +3,7 @@ import type { GateMark, RunView, Waiting } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { type HeldUp, releaseUrlOf } from '../engine/index.js';
 import { findWorkspace } from '../people/index.js';
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -13,7 +13,7 @@ import { hideTokens } from './hide-tokens.js';
 import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-rows.js';
 import { type ShownStep, stepViews } from './step-views.js';
 import type { EventRow } from './trace.js';
-import { type ChildRow, type ParkRow, waitingOf } from './waiting.js';
+import { type ShownChild, type ShownPark, waitingOf } from './waiting.js';
 
 /** The whole run: every step with its output, cost, timing and trace, and everything it waits for. */
 export async function getRun(
@@ -56,7 +56,7 @@ function onlyGate(waiting: readonly Waiting[]): { readonly gate?: GateMark } {
 interface All {
   readonly run: ShownRun;
   readonly steps: readonly ShownStep[];
-  readonly parks: readonly ParkRow[];
+  readonly parks: readonly ShownPark[];
   readonly events: readonly EventRow[];
   readonly files: readonly {
     readonly step: string;
@@ -64,7 +64,7 @@ interface All {
     readonly path: string;
     readonly size: bigint;
   }[];
-  readonly children: readonly ChildRow[];
+  readonly children: readonly ShownChild[];
   readonly slotWaits: readonly SlotWaitRow[];
   readonly held: readonly HeldUp[];
   readonly usage: readonly UsageRow[];
@@ -89,7 +89,7 @@ async function readParts(sql: Sql, { id: runId, slots, finishedAt }: ShownRun): 
       started_at AS "startedAt", finished_at AS "finishedAt" FROM step WHERE run_id = $1 ORDER BY id, item, round`,
     [runId],
   );
-  const parks = await sql.query<ParkRow>(
+  const parks = await sql.query<ShownPark>(
     `SELECT ${PARK_COLUMNS} FROM park p WHERE p.run_id = $1 AND p.decided_at IS NULL ORDER BY p.opened_at, p.id`,
     [runId],
   );
@@ -119,14 +119,11 @@ function traceLines(steps: number): number {
   return Math.max(20, Math.min(200, Math.floor(4_000 / Math.max(1, steps))));
 }
 
-interface UsageRow {
-  readonly model: string | null;
+interface UsageRow extends Pick<TableRow<'Usage'>, 'model' | 'nano' | 'estimated'> {
   readonly calls: number;
   readonly input: bigint;
   readonly output: bigint;
   readonly cached: bigint;
-  readonly nano: bigint | null;
-  readonly estimated: boolean;
 }
 
 function readUsage(sql: Sql, runId: string): Promise<UsageRow[]> {

@@ -2,7 +2,7 @@ import type { Waiting } from '../contract/runs.js';
 import { type HeldUp, lanePlanOf } from '../engine/index.js';
 import type { Plan } from '../format/index.js';
 import { branchesOf, leavesOf } from '../format/model.js';
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { itemOf } from './run-rows.js';
 
 /** Why running steps of a run are delayed: a transient failure of a provider, or a runtime that is being prepared. */
@@ -30,9 +30,7 @@ export function heldWaiting(plan: Plan, { kind, step: id, item, since, until, re
   };
 }
 
-export interface SlotWaitRow {
-  readonly lane: string;
-  readonly pos: number;
+export interface SlotWaitRow extends Pick<TableRow<'Lane'>, 'lane' | 'pos'> {
   readonly since: Date;
   /** The flow of the slot key that is full. */
   readonly flow: string;

@@ -3,6 +3,7 @@ import type { TranscriptPage } from '../contract/long-runs.js';
 import type { Deps } from '../deps.js';
 import { leavesOf } from '../format/model.js';
 import { findWorkspace } from '../people/index.js';
+import type { TableRow } from '../platform/db/contract.js';
 import { numberCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -76,11 +77,8 @@ async function placeOf(
 
 type TranscriptMessage = TranscriptPage['messages'][number];
 
-interface Row {
-  readonly seq: number;
-  readonly epoch: number;
+interface Row extends Pick<TableRow<'Message'>, 'seq' | 'epoch' | 'content'> {
   readonly role: TranscriptMessage['role'];
-  readonly content: Json;
   readonly more: boolean;
 }
 

@@ -1,3 +1,4 @@
+import type { TableRow } from '../platform/db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 
 export interface TraceLine {
@@ -7,11 +8,7 @@ export interface TraceLine {
   readonly [key: string]: Json;
 }
 
-export interface EventRow {
-  readonly seq: bigint;
-  readonly type: string;
-  readonly data: Json;
-  readonly at: Date;
+export interface EventRow extends Pick<TableRow<'RunEvent'>, 'seq' | 'type' | 'data' | 'at'> {
   /** How many lines the step has. */
   readonly total?: number;
 }

@@ -2,6 +2,7 @@ import type { Gate, Waiting } from '../contract/runs.js';
 import type { BudgetGate, GateSpec, HeldUp } from '../engine/index.js';
 import type { Plan, StepPlan } from '../format/index.js';
 import { leavesOf } from '../format/model.js';
+import type { TableRow } from '../platform/db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { gateMark } from './gate-mark.js';
@@ -12,20 +13,13 @@ import { starterOf } from './run-rows.js';
 import type { ShownStep } from './step-views.js';
 import type { Work } from './step-work.js';
 
-export interface ParkRow {
+export interface ShownPark
+  extends Pick<TableRow<'Park'>, 'step' | 'item' | 'kind' | 'spec' | 'need' | 'votes' | 'openedAt' | 'dueAt'> {
   readonly park: string;
-  readonly step: string;
-  readonly item: number;
-  readonly kind: string;
-  readonly spec: Json;
-  readonly need: number;
-  readonly votes: Json;
-  readonly openedAt: Date;
-  readonly dueAt: Date | null;
   readonly gateRound: number;
 }
 
-export interface ChildRow {
+export interface ShownChild {
   readonly id: string;
   readonly step: string;
   readonly since: Date;
@@ -34,8 +28,8 @@ export interface ChildRow {
 interface Rows {
   readonly run: { readonly startedBy: Json; readonly fromStep: number };
   readonly steps: readonly ShownStep[];
-  readonly parks: readonly ParkRow[];
-  readonly children: readonly ChildRow[];
+  readonly parks: readonly ShownPark[];
+  readonly children: readonly ShownChild[];
   readonly slotWaits: readonly SlotWaitRow[];
   readonly held: readonly HeldUp[];
 }
@@ -75,7 +69,7 @@ type GateRows = Pick<Rows, 'steps'> & { readonly run: Pick<Rows['run'], 'started
 type GateViewer = Pick<Viewer, 'caller' | 'nowMs'>;
 
 /** What an open gate asks of the caller; `plan` is that of its run. */
-export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, nowMs }: GateViewer): Gate {
+export function gateView(plan: Plan, rows: GateRows, park: ShownPark, { caller, nowMs }: GateViewer): Gate {
   const gate = (isRecord(park.spec) ? park.spec : {}) as unknown as GateSpec;
   const votes = readVotes(park.votes);
   const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(rows.run) };

@@ -1,7 +1,7 @@
 import type { SecretList } from '../contract/secrets.js';
 import type { Deps } from '../deps.js';
 import { findWorkspace } from '../people/index.js';
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { cursorsOf, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { SecretStatus, Shape } from './model.js';
@@ -31,13 +31,11 @@ const USES = `
 
 const cursors = cursorsOf('secrets', [/^\w{1,200}$/, /^[\w.-]{0,255}$/]);
 
-interface Row {
-  readonly name: string;
+interface Row extends Pick<TableRow<'Secret'>, 'name' | 'updatedAt'> {
   readonly shape: Shape;
   readonly vault: string | null;
   readonly workspace: string | null;
   readonly status: SecretStatus;
-  readonly updatedAt: Date;
 }
 
 /** The stored names, never a value, of the account and of every workspace that the caller can see. */

@@ -1,19 +1,14 @@
 import type { InstallKeys } from '../platform/config/index.js';
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { isRecord } from '../shared/json.js';
 import { CannotOpen, open } from './envelope.js';
 import type { OpenedSecret, SecretStatus, SecretValue, Shape } from './model.js';
 
-export interface SecretRow {
-  readonly id: string;
+export interface SecretRow
+  extends Pick<TableRow<'Secret'>, 'id' | 'name' | 'version' | 'keyId' | 'wrappedKey' | 'sealed'> {
   readonly tenant: string;
   readonly workspace: string | null;
-  readonly name: string;
   readonly shape: Shape;
-  readonly version: number;
-  readonly keyId: string;
-  readonly wrappedKey: Buffer;
-  readonly sealed: Buffer;
   readonly status: SecretStatus;
 }
 

@@ -1,6 +1,6 @@
 import type { Deliveries } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
-import type { Delivery, Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { sweepRows } from '../platform/db/index.js';
 import { findTarget } from '../runs/index.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
@@ -50,7 +50,7 @@ export async function listDeliveries(
   return { deliveries: page.map(toView), next };
 }
 
-function toView(row: Pick<Delivery, keyof typeof SHOWN>): Entry {
+function toView(row: Pick<TableRow<'Delivery'>, keyof typeof SHOWN>): Entry {
   return {
     ...row,
     at: row.at.toISOString(),

@@ -2,20 +2,18 @@ import type { Skipped } from '../contract/runs.js';
 import type { Redelivered } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
 import { audit, type RecordAnswer } from '../people/index.js';
-import type { Sql } from '../platform/db/contract.js';
+import type { Sql, TableRow } from '../platform/db/contract.js';
 import { announceStarted, beginRun, checkEnabled, findTarget } from '../runs/index.js';
-import { isRecord, type Json, type JsonObject } from '../shared/json.js';
+import { isRecord, type JsonObject } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type DeliveryOutcome, noteDelivery, type OfFlow } from './deliveries.js';
 import type { TriggerKind } from './outside.js';
 import { checkDelivered } from './start-delivered.js';
 
-interface Row {
+interface Row extends Pick<TableRow<'Delivery'>, 'deliveryId' | 'input'> {
   readonly kind: TriggerKind;
   readonly outcome: DeliveryOutcome;
-  readonly deliveryId: string | null;
-  readonly input: Json;
   readonly trigger: JsonObject | null;
 }
 

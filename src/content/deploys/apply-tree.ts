@@ -2,7 +2,7 @@ import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import type { Issue, Workspace } from '../../format/model.js';
 import { audit, findWorkspace, type RecordAnswer, requireNoPreview } from '../../people/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
@@ -242,10 +242,8 @@ interface Repeat {
   readonly warnings: readonly Issue[];
 }
 
-interface Row {
+interface Row extends Pick<TableRow<'Revision'>, 'gitCommit' | 'manifest'> {
   readonly revision: string;
-  readonly gitCommit: string;
-  readonly manifest: unknown;
   readonly warnings: readonly Issue[];
 }
 

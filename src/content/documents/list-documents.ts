@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.js';
 import type { AgentPlan, FlowSummary, FlowText, Issue, Plan } from '../../format/index.js';
 import { branchesOf } from '../../format/model.js';
 import { findWorkspace } from '../../people/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { keyCursors, type PageInput } from '../../shared/cursor.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
@@ -114,12 +114,8 @@ async function withRuns(
   }));
 }
 
-interface LastRunRow {
-  readonly flow: string;
-  readonly id: string;
+interface LastRunRow extends Pick<TableRow<'Run'>, 'flow' | 'id' | 'createdAt' | 'finishedAt'> {
   readonly status: RunStatus;
-  readonly createdAt: Date;
-  readonly finishedAt: Date | null;
 }
 
 /** The newest run of each, by its flow's name: `agents/<name>` for an agent alone. */

@@ -2,18 +2,14 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.js';
 import { hasCommit, type Repository, writeBlobs, writeCommit, writeTree } from '../../git/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import type { Actor } from '../../shared/roles.js';
 import { readBlobs } from './live-tree.js';
 import { parseManifest } from './manifest.js';
 import { loadPacks } from './packs.js';
 
-interface RevisionRow {
-  readonly seq: number;
-  readonly gitCommit: string;
-  readonly packed: boolean;
-  readonly manifest: unknown;
-  readonly createdAt: Date;
+interface CommittedRevision
+  extends Pick<TableRow<'Revision'>, 'seq' | 'gitCommit' | 'packed' | 'manifest' | 'createdAt'> {
   readonly by: Actor;
   readonly message: string;
 }
@@ -81,8 +77,8 @@ async function writeRevisions(
   }
 }
 
-async function readRevision(sql: Sql, workspaceId: string, seq: number): Promise<RevisionRow> {
-  const [row] = await sql.query<RevisionRow>({
+async function readRevision(sql: Sql, workspaceId: string, seq: number): Promise<CommittedRevision> {
+  const [row] = await sql.query<CommittedRevision>({
     name: 'revision-to-restore',
     text: `SELECT r.seq, r.git_commit AS "gitCommit", r.packed, r.manifest, r.created_at AS "createdAt", c.by, c.message
       FROM revision r JOIN change c ON c.workspace_id = r.workspace_id AND c.id = r.id
@@ -93,13 +89,13 @@ async function readRevision(sql: Sql, workspaceId: string, seq: number): Promise
   return row;
 }
 
-async function packedCommit(repository: Repository, { gitCommit }: RevisionRow): Promise<string | null> {
+async function packedCommit(repository: Repository, { gitCommit }: CommittedRevision): Promise<string | null> {
   return (await hasCommit(repository, gitCommit)) ? gitCommit : null;
 }
 
 interface Rewrite {
   readonly workspaceId: string;
-  readonly row: RevisionRow;
+  readonly row: CommittedRevision;
   readonly parent: string | null;
   /** Blobs that this restore has written for earlier revisions. */
   readonly written: Set<string>;

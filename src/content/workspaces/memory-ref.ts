@@ -10,7 +10,7 @@ import {
   removeRef,
   repositoryFolder,
 } from '../../git/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import type { Actor } from '../../shared/roles.js';
 import { type LiveTree, readBlobs } from './live-tree.js';
 
@@ -24,14 +24,8 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 
 const BATCHES = 20;
 
-interface ChangeRow {
-  readonly seq: bigint;
-  readonly id: string;
-  readonly at: Date;
+interface AgentChange extends Pick<TableRow<'Change'>, 'seq' | 'id' | 'at' | 'via' | 'message' | 'runId'> {
   readonly by: Actor;
-  readonly via: string;
-  readonly message: string;
-  readonly runId: string | null;
   readonly files: readonly { readonly path: string; readonly after: string | null }[];
 }
 
@@ -109,8 +103,8 @@ async function findPosition(sql: Sql, repository: Repository, workspaceId: strin
   return row ? { tip, position: row.seq, isLost: false } : { tip: null, position: 0n, isLost: true };
 }
 
-function readPending(sql: Sql, workspaceId: string, after: bigint): Promise<readonly ChangeRow[]> {
-  return sql.query<ChangeRow>({
+function readPending(sql: Sql, workspaceId: string, after: bigint): Promise<readonly AgentChange[]> {
+  return sql.query<AgentChange>({
     name: 'memory-changes',
     text: `SELECT seq, id, at, by, via, message, run_id AS "runId", files FROM change
       WHERE workspace_id = $1 AND seq > $2 AND EXISTS (SELECT 1 FROM unnest(paths) AS path WHERE starts_with(path, 'memory/'))
@@ -120,7 +114,7 @@ function readPending(sql: Sql, workspaceId: string, after: bigint): Promise<read
 }
 
 /** The first of these changes that fit into a batch, at least one. */
-async function fitting(sql: Sql, workspaceId: string, rows: readonly ChangeRow[]): Promise<readonly ChangeRow[]> {
+async function fitting(sql: Sql, workspaceId: string, rows: readonly AgentChange[]): Promise<readonly AgentChange[]> {
   const sizes = await sql.query<{ sha: string; size: number }>({
     name: 'blob-sizes',
     text: 'SELECT sha, size FROM blob WHERE workspace_id = $1 AND sha = ANY($2)',
@@ -135,14 +129,14 @@ async function fitting(sql: Sql, workspaceId: string, rows: readonly ChangeRow[]
 }
 
 /** The blobs of an agent's write. */
-function writtenBy({ via, files }: ChangeRow): string[] {
+function writtenBy({ via, files }: AgentChange): string[] {
   return via === 'agent' ? files.flatMap(({ after }) => after ?? []) : [];
 }
 
 async function commitsOf(
   sql: Sql,
   repository: Repository,
-  { workspaceId, tip, rows }: { workspaceId: string; tip: string | null; rows: readonly ChangeRow[] },
+  { workspaceId, tip, rows }: { workspaceId: string; tip: string | null; rows: readonly AgentChange[] },
 ): Promise<readonly AppendedCommit[]> {
   if (rows.length === 0) return [];
   const held = new Set(tip === null ? [] : await readTreePaths(repository, tip));
@@ -161,7 +155,7 @@ async function commitsOf(
   });
 }
 
-function messageOf({ via, message, runId, id }: ChangeRow): string {
+function messageOf({ via, message, runId, id }: AgentChange): string {
   const [subject = ''] = message.split('\n');
   const run = runId === null ? '' : `Run: ${runId}\n`;
   return `${via === 'agent' ? subject : `No longer an agent's: ${subject}`}\n\n${run}${MARK}${id}`;

@@ -4,7 +4,7 @@ import type { Json } from '../../shared/json.js';
 import { toNano, toUsd } from '../../shared/money.js';
 import type { Stop } from '../../workflows/contract.js';
 import { BudgetRefused } from '../errors.js';
-import type { ParkRow } from '../journal/claim.js';
+import type { LanePark } from '../journal/claim.js';
 import { type BudgetGate, isBudgetGate } from '../steps/gate-spec.js';
 import { parkOn } from '../steps/park-on.js';
 import { placeOf } from './book-call.js';
@@ -25,7 +25,7 @@ export async function resumeBudgetGate(session: Session): Promise<Stop | null> {
   return null;
 }
 
-function refusedBy({ lane }: Session, { decidedBy, note }: ParkRow, gate: BudgetGate): BudgetRefused {
+function refusedBy({ lane }: Session, { decidedBy, note }: LanePark, gate: BudgetGate): BudgetRefused {
   const who = (decidedBy as { label?: string } | null)?.label ?? 'a person';
   const tail = note ? `: ${note}` : '';
   return new BudgetRefused(

@@ -6,7 +6,7 @@ import { toUsd } from '../../shared/money.js';
 import { storableJson } from '../../shared/storable-json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { ContextOverflow, OverBudget, StepFailure } from '../errors.js';
-import type { CallRow } from '../journal/claim.js';
+import type { JournalCall } from '../journal/claim.js';
 import { postpone, postponeWork } from '../lane/postpone.js';
 import { notifyStreams } from '../rows/notify-streams.js';
 import { askForBudget, resumeBudgetGate } from './ask-budget.js';
@@ -178,7 +178,7 @@ function settleInterrupted(session: Session, turn: number): boolean {
  * After a crash the next call may differ (other models, other context window). Settle the interrupted calls at their
  * reservations, or those are held forever.
  */
-function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void {
+function settleOthers(session: Session, isNext: (row: JournalCall) => boolean): void {
   const { journal, cut, lane } = session;
   for (const row of cut) {
     if (isNext(row)) continue;
@@ -203,11 +203,11 @@ export function settleAllInterrupted(session: Session): void {
   settleOthers(session, () => false);
 }
 
-function isCall(session: Session, turn: number): (row: CallRow) => boolean {
+function isCall(session: Session, turn: number): (row: JournalCall) => boolean {
   return (row) => row.turn === turn && row.call === modelCall(session) && row.epoch === session.past.epoch;
 }
 
-function heldBy({ result }: CallRow): bigint {
+function heldBy({ result }: JournalCall): bigint {
   return isRecord(result) ? BigInt(String(result.reserve ?? '0')) : 0n;
 }
 

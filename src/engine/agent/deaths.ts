@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/db/contract.js';
 import { lastOf } from '../../platform/db/index.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { Poison } from '../errors.js';
-import type { CallRow } from '../journal/claim.js';
+import type { JournalCall } from '../journal/claim.js';
 import type { Lane } from '../lane/lane.js';
 
 /** How much later than announced a waiting call may ask again before it loses its place, in ms. */
@@ -138,7 +138,7 @@ export async function whenSafe<T>({ deaths, key, againInMs, wait }: Suspect<T>, 
 }
 
 /** The deaths during a call of a step that is in the journal. Throws Poison when the call must not be repeated. */
-export async function readDeaths({ deps }: Lane, row: CallRow | undefined, call: string): Promise<Deaths> {
+export async function readDeaths({ deps }: Lane, row: JournalCall | undefined, call: string): Promise<Deaths> {
   if (row === undefined) return NO_DEATHS;
   const deaths = await countDeaths(deps, row);
   assertNotPoison(deaths, { call, cure: 'rerun from this step' });

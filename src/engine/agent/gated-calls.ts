@@ -4,7 +4,7 @@ import { toJson } from '../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 import { type AgentTool, means } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
-import type { ParkRow } from '../journal/claim.js';
+import type { LanePark } from '../journal/claim.js';
 import type { GateCall, GateSpec } from '../steps/gate-spec.js';
 import { parkOn } from '../steps/park-on.js';
 import { refuseCall } from './record-call.js';
@@ -61,7 +61,7 @@ export async function runGatedCalls(
 }
 
 /** Why a call is not made; null when exactly this call was approved. */
-function refusalOf({ decision, note, digests }: ParkRow, call: ToolCall): string | null {
+function refusalOf({ decision, note, digests }: LanePark, call: ToolCall): string | null {
   if (decision !== 'approve') return `not approved: ${note ?? 'no reason was given'}`;
   // Parks of older builds have no digests.
   if (!Array.isArray(digests) || digests.includes(callDigest(call))) return null;
@@ -69,7 +69,7 @@ function refusalOf({ decision, note, digests }: ParkRow, call: ToolCall): string
 }
 
 /** The answer to one question: its field of the form if there were several questions, else the note. */
-function answerOf({ note, payload }: ParkRow, number: number): string {
+function answerOf({ note, payload }: LanePark, number: number): string {
   const form = isRecord(payload) && isRecord(payload.form) ? payload.form : {};
   const answer = form[fieldOf(number)];
   return typeof answer === 'string' && answer !== '' ? answer : (note ?? 'yes');

@@ -4,7 +4,7 @@ import { isRecord } from '../../shared/json.js';
 import { createSemaphore } from '../../shared/semaphore.js';
 import { type AgentTool, realCall } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
-import type { CallRow } from '../journal/claim.js';
+import type { JournalCall } from '../journal/claim.js';
 import { type Deaths, isSuspect, NO_DEATHS, readDeaths, startMark } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
@@ -117,7 +117,7 @@ function interrupt(session: Session, turn: number, number: number, cut: Pick<Fin
   session.lane.writer.event('tool.interrupted', { step: session.step.id, turn, name: cut.call.name });
 }
 
-function stored(call: ToolCall, row: CallRow): ToolResult {
+function stored(call: ToolCall, row: JournalCall): ToolResult {
   const result = isRecord(row.result) ? row.result : {};
   return { callId: call.id, name: call.name, text: String(result.text ?? ''), isError: result.isError === true };
 }

@@ -1,7 +1,7 @@
 import type { AgentPlan, StepPlan } from '../../format/model.js';
 import type { ChatMessage, ResolvedModel, ToolCall, ToolResult, ToolSpec } from '../../models/contract.js';
 import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js';
-import type { CallRow } from '../journal/claim.js';
+import type { JournalCall } from '../journal/claim.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import type { Past } from './compaction/marker.js';
 import type { Deaths } from './deaths.js';
@@ -22,9 +22,9 @@ export interface Session {
   readonly hasFolder: () => boolean;
   readonly context: ToolContext;
   /** Calls of this attempt by `<turn>.<call>`. */
-  readonly journal: Map<string, CallRow>;
+  readonly journal: Map<string, JournalCall>;
   /** Its model calls that an earlier advance started and that have no end yet. */
-  readonly cut: Set<CallRow>;
+  readonly cut: Set<JournalCall>;
   /** The purpose of its model calls: the step's next turn, or the summary that makes room for it. */
   readonly purpose: 'turn' | 'summary';
   /** The transcript as the model gets it, after the opening prompt. */

@@ -1,6 +1,6 @@
 import type { EvalDecision } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
-import type { ParkRow } from '../journal/claim.js';
+import type { LanePark } from '../journal/claim.js';
 import { type Lane, parkId, type StepState } from '../lane/lane.js';
 import type { ParkRequest } from '../steps/park-on.js';
 
@@ -17,7 +17,7 @@ const ANSWERS = {
  * Decides a park by the eval's case; null outside evals, and where the case decides nothing. Several decisions on one
  * step apply to its rounds in order, and the last one to all later rounds. A case never grants more money.
  */
-export function answerPark(lane: Lane, state: StepState, request: ParkRequest): ParkRow | null {
+export function answerPark(lane: Lane, state: StepState, request: ParkRequest): LanePark | null {
   const { laneCase } = lane;
   if (laneCase === null || request.mark.startsWith('budget')) return null;
   if (request.kind === 'timer') return decidedPark(lane, state, request, { decision: 'timer' });
@@ -33,7 +33,7 @@ interface CaseAnswer {
   readonly event?: Json;
 }
 
-function decidedPark(lane: Lane, state: StepState, request: ParkRequest, answer: CaseAnswer): ParkRow {
+function decidedPark(lane: Lane, state: StepState, request: ParkRequest, answer: CaseAnswer): LanePark {
   const now = lane.deps.clock.now();
   const { kind } = request;
   recordDecision(lane, state, kind, answer);

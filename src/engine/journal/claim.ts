@@ -1,4 +1,4 @@
-import type { InJson, RunRow, Sql, StepRow } from '../../platform/db/contract.js';
+import type { InJson, RunRow, Sql, StepRow, TableRow } from '../../platform/db/contract.js';
 import type { Json } from '../../shared/json.js';
 import type { Turn } from '../../workflows/contract.js';
 import { StaleTurn } from '../errors.js';
@@ -130,11 +130,8 @@ export interface ClaimedStep
   readonly previous: Pick<StepRow, 'result' | 'data'> | null;
 }
 
-export interface ParkRow {
-  readonly id: string;
-  readonly step: string;
-  readonly item: number;
-  readonly round: number;
+export interface LanePark
+  extends Pick<TableRow<'Park'>, 'id' | 'step' | 'item' | 'round' | 'decision' | 'decidedBy' | 'note' | 'payload'> {
   readonly kind: 'approval' | 'event' | 'timer';
   readonly opened: number;
   readonly due: number | null;
@@ -142,10 +139,6 @@ export interface ParkRow {
   readonly escalate: number | null;
   readonly decided: boolean;
   readonly decidedAt: number | null;
-  readonly decision: string | null;
-  readonly decidedBy: Json | null;
-  readonly note: string | null;
-  readonly payload: Json | null;
   /** The used-up budget that a gate is about. */
   readonly budget: Json | null;
   /** Digests of the tool calls of a gate, in their order; null for other gates. */
@@ -160,7 +153,7 @@ export interface LaneView {
    */
   readonly steps: readonly ClaimedStep[];
   /** Parks of this lane. */
-  readonly parks: readonly ParkRow[];
+  readonly parks: readonly LanePark[];
   /** Lanes forked directly off this one; empty unless it is at its fork. */
   readonly lanes: readonly {
     readonly lane: string;
@@ -219,8 +212,8 @@ export async function readLane(
 }
 
 /** The current parks of a lane. */
-export async function readParks(sql: Sql, runId: string, lane: string): Promise<readonly ParkRow[]> {
-  const rows = await sql.query<{ park: ParkRow }>({
+export async function readParks(sql: Sql, runId: string, lane: string): Promise<readonly LanePark[]> {
+  const rows = await sql.query<{ park: LanePark }>({
     name: 'read-parks',
     text: `SELECT ${PARK} AS park FROM park WHERE run_id = $1 AND lane = $2`,
     values: [runId, lane],
@@ -228,22 +221,16 @@ export async function readParks(sql: Sql, runId: string, lane: string): Promise<
   return rows.map((row) => row.park);
 }
 
-export interface CallRow {
-  readonly epoch: number;
-  readonly turn: number;
-  readonly call: number;
+export interface JournalCall
+  extends Pick<TableRow<'Call'>, 'epoch' | 'turn' | 'call' | 'name' | 'acts' | 'starts' | 'result'> {
   readonly kind: 'model' | 'tool';
-  readonly name: string;
-  readonly acts: boolean;
   /** `refused`: it was not made, and the model got the reason. */
   readonly state: 'started' | 'finished' | 'interrupted' | 'refused';
-  readonly starts: number;
-  readonly result: Json | null;
 }
 
 export interface StepJournal {
   /** Calls of the newest turns; for earlier ones the transcript has the results. */
-  readonly calls: readonly CallRow[];
+  readonly calls: readonly JournalCall[];
   /** What the newest compaction left and what was added since; the whole transcript without a compaction. */
   readonly messages: readonly {
     readonly seq: number;

@@ -5,7 +5,7 @@ import type { LaneServers } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { LaneCase } from '../cases/lane-case.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
-import type { ClaimedRun, LaneView, ParkRow } from '../journal/claim.js';
+import type { ClaimedRun, LanePark, LaneView } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
 import type { SecretMask } from '../secrets/secret-mask.js';
 import type { LanePlan } from './lane-plan.js';
@@ -54,7 +54,7 @@ export interface Lane {
   readonly mask: SecretMask;
   /** Newest row by `<id>` for item 0, `<id>#<item>` for the items of an each. */
   readonly steps: Map<string, StepState>;
-  readonly parks: Map<string, ParkRow>;
+  readonly parks: Map<string, LanePark>;
   readonly children: LaneView['lanes'];
   /** Aborted when the run is stopped, the lane is taken over, or Temporal cancels the activity. */
   readonly signal: AbortSignal;

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { DatabaseUnavailable, type Queue } from '../../platform/db/index.js';
 import type { Workflows } from '../../platform/temporal/contract.js';
 import { backoffMs } from '../../shared/backoff.js';
@@ -8,13 +8,8 @@ import { errorMessage, Refusal } from '../../shared/refusal.js';
 
 export type OutboxKind = 'start' | 'start-eval' | 'approval' | 'event' | 'cancel' | 'apply-push';
 
-interface OutboxRow {
-  readonly id: bigint;
-  readonly runId: string;
+interface OutboxRow extends Pick<TableRow<'Outbox'>, 'id' | 'runId' | 'arg' | 'tries'> {
   readonly kind: OutboxKind;
-  readonly arg: string | null;
-  /** Failed attempts. */
-  readonly tries: number;
 }
 
 /** How long the caller that wrote a row has to send it, before a sweep does. */

@@ -1,7 +1,7 @@
 import type { GatePlan, StepPlan } from '../../format/model.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { StepFailure } from '../errors.js';
-import type { ParkRow } from '../journal/claim.js';
+import type { LanePark } from '../journal/claim.js';
 import { type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
 import { goBack } from './fail-step.js';
 import { gateSpec, needOf } from './gate-spec.js';
@@ -24,7 +24,7 @@ export const runApproval: RunPark = async (lane, step, state) => {
   return decided(lane, step, state, gate, parked.decided);
 };
 
-function decided(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan, park: ParkRow): Outcome | null {
+function decided(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan, park: LanePark): Outcome | null {
   const who = isRecord(park.decidedBy) ? String(park.decidedBy.label) : 'the clock';
   state.decision = {
     decision: park.decision,

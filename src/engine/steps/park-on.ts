@@ -3,7 +3,7 @@ import type { Json } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { answerPark } from '../cases/answer-park.js';
 import type { ParkWrite } from '../journal/batch.js';
-import type { ParkRow } from '../journal/claim.js';
+import type { LanePark } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, parkId, type StepState, writeStep } from '../lane/lane.js';
 
@@ -27,7 +27,7 @@ export async function parkOn(
   lane: Lane,
   state: StepState,
   request: ParkRequest,
-): Promise<{ readonly decided: ParkRow } | { readonly stop: Stop }> {
+): Promise<{ readonly decided: LanePark } | { readonly stop: Stop }> {
   const id = parkId(lane, state, request.mark);
   const park = lane.parks.get(id);
   if (park?.decided) return { decided: park };
@@ -50,7 +50,7 @@ export async function parkOn(
   return { stop: { kind: 'park', park: id, wakeAt: wakeAt === null ? null : notBefore(wakeAt, park, now) } };
 }
 
-type Times = Pick<ParkRow, 'due' | 'remind' | 'escalate'>;
+type Times = Pick<LanePark, 'due' | 'remind' | 'escalate'>;
 
 function timesFrom({ timeoutMs, remindMs, escalateMs }: ParkRequest, now: number): Times {
   const after = (ms: number | null | undefined) => (ms === null || ms === undefined ? null : now + ms);
@@ -67,6 +67,6 @@ function soonest(times: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.min(...known);
 }
 
-function notBefore(wakeAt: number, park: ParkRow | undefined, now: number): number {
+function notBefore(wakeAt: number, park: LanePark | undefined, now: number): number {
   return park ? Math.max(wakeAt, now + TICK_AGAIN_MS) : wakeAt;
 }

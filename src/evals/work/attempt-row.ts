@@ -1,25 +1,16 @@
 import type { EvalPlan } from '../../format/index.js';
-import type { Sql } from '../../platform/db/contract.js';
-import type { Json } from '../../shared/json.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 
 /** An attempt with its eval run, as the activities need them. */
-export interface AttemptRow {
-  readonly evalRunId: string;
-  readonly k: number;
-  readonly eval: string;
-  readonly tenantId: string;
-  readonly workspaceId: string;
-  readonly revision: string;
-  readonly librarySeq: number;
-  readonly planId: string;
-  readonly startedBy: Json;
+export interface AttemptRow
+  extends Pick<TableRow<'EvalAttempt'>, 'evalRunId' | 'k' | 'caseNo' | 'repeat' | 'runId'>,
+    Pick<
+      TableRow<'EvalRun'>,
+      'eval' | 'tenantId' | 'workspaceId' | 'revision' | 'librarySeq' | 'planId' | 'startedBy' | 'budgetNano'
+    > {
   readonly spec: EvalPlan;
-  readonly budgetNano: bigint | null;
   /** True if the eval run has ended. */
   readonly over: boolean;
-  readonly caseNo: number;
-  readonly repeat: number;
-  readonly runId: string | null;
   readonly state: 'pending' | 'running' | 'graded' | 'error' | 'skipped';
   readonly parked: readonly { readonly step: string; readonly kind: string }[] | null;
 }

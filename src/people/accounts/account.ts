@@ -2,19 +2,14 @@ import type { AccountBody } from '../../contract/account.js';
 import type { Me } from '../../contract/accounts.js';
 import type { Deps } from '../../deps.js';
 import { isTimeZone } from '../../format/values/time-zone.js';
-import type { Sql } from '../../platform/db/contract.js';
-import type { Json } from '../../shared/json.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { toUsd } from '../../shared/money.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { audit } from './audit.js';
 import { avatarPath } from './avatar-path.js';
 
-interface AccountRow {
-  readonly name: string;
-  readonly timezone: string | null;
-  readonly budgetNano: bigint | null;
-  readonly notify: Json;
+interface AccountRow extends Pick<TableRow<'Tenant'>, 'name' | 'timezone' | 'budgetNano' | 'notify'> {
   readonly picture: string | null;
 }
 

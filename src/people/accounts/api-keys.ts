@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Deps } from '../../deps.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { newId } from '../../shared/ids.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
@@ -12,23 +12,15 @@ const FORM = /^sbx_([a-zA-Z0-9]{8})_([a-zA-Z0-9]{40})([a-zA-Z0-9]{6})$/;
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-interface KeyRow {
-  readonly id: string;
+interface KeyRow extends Pick<TableRow<'ApiKey'>, 'id' | 'label' | 'hash' | 'workspace' | 'mintedById'> {
   readonly tenant: string;
-  readonly label: string;
   readonly role: Role | null;
-  readonly hash: string;
-  readonly workspace: string | null;
   readonly revoked: boolean;
   readonly expired: boolean;
   readonly stale: boolean;
-  readonly mintedById: string | null;
-  readonly member: {
-    readonly role: Role;
-    readonly email: string;
-    readonly allWorkspaces: boolean;
-    readonly workspaces: string[];
-  } | null;
+  readonly member:
+    | (Pick<TableRow<'Member'>, 'email' | 'allWorkspaces' | 'workspaces'> & { readonly role: Role })
+    | null;
 }
 
 /**

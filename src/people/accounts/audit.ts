@@ -1,9 +1,8 @@
 import type { AuditList, AuditQuery } from '../../contract/audit.js';
 import type { Deps } from '../../deps.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { numberCursors } from '../../shared/cursor.js';
 import { toJson } from '../../shared/exact-json.js';
-import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Actor, Caller } from '../../shared/roles.js';
 
@@ -24,14 +23,8 @@ export async function audit(
 
 const cursors = numberCursors('audit', 18);
 
-interface Row {
-  readonly id: bigint;
-  readonly at: Date;
+interface Row extends Pick<TableRow<'AuditEntry'>, 'id' | 'at' | 'action' | 'target' | 'address' | 'detail'> {
   readonly actor: Actor;
-  readonly action: string;
-  readonly target: string;
-  readonly address: string | null;
-  readonly detail: Json;
 }
 
 /**

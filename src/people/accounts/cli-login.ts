@@ -1,6 +1,6 @@
 import type { CliLoginPolled, CliLoginRequest, CliLoginStarted } from '../../contract/auth.js';
 import type { Deps } from '../../deps.js';
-import type { CliLogin, Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller, Role } from '../../shared/roles.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
@@ -39,7 +39,7 @@ export async function startCliLogin(
 
 const SHOWN = { code: true, hostname: true, address: true, createdAt: true, expiresAt: true, decision: true } as const;
 
-interface LoginRow extends Pick<CliLogin, Exclude<keyof typeof SHOWN, 'decision'>> {
+interface LoginRow extends Pick<TableRow<'CliLogin'>, Exclude<keyof typeof SHOWN, 'decision'>> {
   readonly decision: 'approved' | 'denied' | null;
 }
 
@@ -124,10 +124,8 @@ function nonceFields({ session, person }: Caller, code: string): string[] {
   return [session ?? '', person?.id ?? '', foldCliCode(code)];
 }
 
-interface PolledRow {
-  readonly hostname: string;
+interface PolledRow extends Pick<TableRow<'CliLogin'>, 'hostname' | 'decidedBy'> {
   readonly decision: 'approved' | 'denied' | null;
-  readonly decidedBy: string | null;
   readonly expired: boolean;
   readonly early: boolean;
 }

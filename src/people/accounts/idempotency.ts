@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Deps } from '../../deps.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { OutcomeUnknown, sweepRows } from '../../platform/db/index.js';
 import { toJson } from '../../shared/exact-json.js';
 import { Refusal } from '../../shared/refusal.js';
@@ -21,9 +21,7 @@ export interface HeldKey {
 /** Writes the answer of a request in the transaction of its effect. */
 export type RecordAnswer = (sql: Sql, body: object) => Promise<void>;
 
-interface Row {
-  readonly bodyHash: string;
-  readonly response: unknown;
+interface Row extends Pick<TableRow<'IdempotencyKey'>, 'bodyHash' | 'response'> {
   readonly ageSeconds: number;
 }
 

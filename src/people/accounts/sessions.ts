@@ -1,7 +1,7 @@
 import type { SessionEntry, SessionView } from '../../contract/auth.js';
 import type { Deps } from '../../deps.js';
 import type { Config } from '../../platform/config/index.js';
-import type { Session, Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { type PageInput, timeCursors } from '../../shared/cursor.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller, Role } from '../../shared/roles.js';
@@ -10,14 +10,10 @@ import { hashKey } from './api-keys.js';
 import { audit } from './audit.js';
 import { CookieController, TimeSpan } from './primitives.js';
 
-interface SessionRow {
+interface SessionRow extends Pick<TableRow<'Member'>, 'id' | 'email' | 'allWorkspaces' | 'workspaces'> {
   readonly sessionId: string;
-  readonly id: string;
   readonly tenant: string;
-  readonly email: string;
   readonly role: Role;
-  readonly allWorkspaces: boolean;
-  readonly workspaces: string[];
   readonly stale: boolean;
 }
 
@@ -82,7 +78,7 @@ const SHOWN = { id: true, device: true, address: true, createdAt: true, lastUsed
 
 export const SESSION_COOKIE = 'service_session';
 
-type Row = Pick<Session, keyof typeof SHOWN>;
+type Row = Pick<TableRow<'Session'>, keyof typeof SHOWN>;
 
 /** The open sessions of the caller, last used first. */
 export async function listSessions(

@@ -1,6 +1,6 @@
 import type { ChangedMember, InviteBody, RemovedMember, TeamBody, Transferred } from '../../contract/team.js';
 import type { Deps } from '../../deps.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { cursorsOf, type PageInput } from '../../shared/cursor.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
@@ -16,7 +16,6 @@ import {
   inviteView,
   memberView,
   type Scope,
-  type ScopeColumns,
   scopeOf,
 } from './rules.js';
 
@@ -92,12 +91,10 @@ async function readInvites(
   return rows.map((row): Entry => ({ kind: 'invite', row: { ...row, role: row.role as InviteRow['role'] } }));
 }
 
-export interface MemberRow extends ScopeColumns {
-  readonly id: string;
-  readonly email: string;
+export interface MemberRow
+  extends Pick<TableRow<'Member'>, 'id' | 'email' | 'allWorkspaces' | 'workspaces' | 'lastSeenAt'> {
   readonly role: Role;
   readonly joinedAt: Date;
-  readonly lastSeenAt: Date | null;
   /** The digest of their picture. */
   readonly picture: string | null;
 }

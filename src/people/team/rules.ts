@@ -1,5 +1,5 @@
 import type { InviteBody, MemberBody } from '../../contract/team.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
 import { avatarPath } from '../accounts/avatar-path.js';
@@ -73,10 +73,7 @@ function assertOwner(caller: Caller): void {
 /** The workspaces that a member can access, by name; null means all. */
 export type Scope = readonly string[] | null;
 
-export interface ScopeColumns {
-  readonly allWorkspaces: boolean;
-  readonly workspaces: readonly string[];
-}
+type ScopeColumns = Pick<TableRow<'Member'>, 'allWorkspaces' | 'workspaces'>;
 
 export function scopeOf({ allWorkspaces, workspaces }: ScopeColumns): Scope {
   return allWorkspaces ? null : workspaces;
@@ -129,12 +126,9 @@ function accessLimited(message: string): Refusal {
   return new Refusal('forbidden', message, { need: 'every workspace' });
 }
 
-export interface InviteRow extends ScopeColumns {
-  readonly id: string;
-  readonly email: string;
+export interface InviteRow
+  extends Pick<TableRow<'Invite'>, 'id' | 'email' | 'allWorkspaces' | 'workspaces' | 'createdAt' | 'expiresAt'> {
   readonly role: InviteBody['role'];
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
 }
 
 export function memberView(caller: Caller, row: MemberRow): MemberBody {

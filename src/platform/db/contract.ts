@@ -1,13 +1,12 @@
 import type { Json } from '../../shared/json.js';
-import type { Prisma, PrismaClient, Run, Step } from './generated/client.js';
-
-/** The row types of these tables from Prisma's schema. A view picks the fields that it shows. */
-export type { CliLogin, CodePush, Delivery, Notification, OauthClient, Session } from './generated/client.js';
+import type { Prisma, PrismaClient } from './generated/client.js';
 
 /**
- * A row as raw SQL returns it, each column aliased to its field. JSON columns are `Json`, which keeps large integers
- * exact.
+ * A row of a table, from Prisma's schema, as raw SQL returns it with each column aliased to its field. JSON columns are
+ * `Json`, which keeps large integers exact. A statement or a view picks the fields that it reads.
  */
+export type TableRow<Model extends Prisma.ModelName> = RowOf<Prisma.TypeMap['model'][Model]['payload']['scalars']>;
+
 type RowOf<Model> = { readonly [Field in keyof Model]: SqlValue<Model[Field]> };
 type SqlValue<Value> = Prisma.JsonValue extends Value
   ? Json
@@ -15,8 +14,8 @@ type SqlValue<Value> = Prisma.JsonValue extends Value
     ? readonly One[]
     : Value;
 
-export type RunRow = RowOf<Run>;
-export type StepRow = RowOf<Step>;
+export type RunRow = TableRow<'Run'>;
+export type StepRow = TableRow<'Step'>;
 
 /** The row inside JSON that Postgres builds: bigints and times are texts there. */
 export type InJson<Row> = { readonly [Field in keyof Row]: JsonValueOf<Row[Field]> };

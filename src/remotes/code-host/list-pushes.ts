@@ -1,7 +1,7 @@
 import type { CodePush, CodePushes } from '../../contract/code-host.js';
 import type { Deps } from '../../deps.js';
 import { findWorkspace } from '../../people/index.js';
-import type { CodePush as CodePushRow } from '../../platform/db/contract.js';
+import type { TableRow } from '../../platform/db/contract.js';
 import { type PageInput, timeCursors } from '../../shared/cursor.js';
 import type { Caller } from '../../shared/roles.js';
 
@@ -45,7 +45,11 @@ export async function listPushes(
   return { pushes: page.map(toPush), next };
 }
 
-function toPush({ dueAt, endedAt, ...row }: Pick<CodePushRow, keyof typeof SHOWN | 'dueAt' | 'endedAt'>): CodePush {
+function toPush({
+  dueAt,
+  endedAt,
+  ...row
+}: Pick<TableRow<'CodePush'>, keyof typeof SHOWN | 'dueAt' | 'endedAt'>): CodePush {
   return {
     ...row,
     at: row.at.toISOString(),

@@ -1,14 +1,12 @@
 import { withoutAccess } from '../../people/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
 import { type DecidersOf, mayDecide } from '../may-decide.js';
 import { type GateOf, WEBHOOK } from './approve-link.js';
 import { readTargets } from './notify-targets.js';
 
-interface MemberRow {
-  readonly id: string;
-  readonly email: string;
+interface LinkMember extends Pick<TableRow<'Member'>, 'id' | 'email'> {
   readonly role: Role;
 }
 
@@ -48,7 +46,7 @@ export async function linkCaller(
   return caller;
 }
 
-function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
+function asMember({ id, email, role }: LinkMember): Pick<Caller, 'role' | 'actor' | 'person'> {
   // The route for signed-in people requires an editor too, even if the gate names a viewer.
   if (!atLeast(role, 'editor')) throw noLongerAllowed(email);
   return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
@@ -77,8 +75,8 @@ function noLongerAllowed(to: string): Refusal {
 }
 
 /** The member, with the role owner when the account's row names them. */
-async function findMember(sql: Sql, { tenant, to }: GateOf): Promise<MemberRow | undefined> {
-  const [member] = await sql.query<MemberRow>({
+async function findMember(sql: Sql, { tenant, to }: GateOf): Promise<LinkMember | undefined> {
+  const [member] = await sql.query<LinkMember>({
     name: 'find-link-member',
     text: `SELECT m.id, m.email, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role
       FROM member m JOIN tenant t ON t.id = m.tenant_id WHERE m.tenant_id = $1 AND lower(m.email) = lower($2)`,

@@ -1,7 +1,7 @@
 import { loadPlan } from '../../content/index.js';
 import type { NewDecision, Plan } from '../../format/index.js';
 import { leavesOf } from '../../format/model.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { parseJson } from '../../shared/exact-json.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { renamedIds } from '../rerun/renamed-ids.js';
@@ -96,9 +96,7 @@ async function collectTaken(sql: Sql, { run, path, depth }: At, found: Found): P
   await collectTaken(sql, { run: { ...before, copied: numbers }, path, depth: depth + 1 }, found);
 }
 
-interface DecidedRow {
-  readonly id: string;
-  readonly decision: Json;
+interface DecidedRow extends Pick<TableRow<'Step'>, 'id' | 'decision'> {
   readonly hasEvent: boolean;
   readonly event: Json;
   readonly edited: boolean;
@@ -133,10 +131,7 @@ async function collectDecisions(
   }
 }
 
-interface CallRow {
-  readonly name: string;
-  readonly step: string;
-  readonly result: Json;
+interface ToolAnswer extends Pick<TableRow<'Call'>, 'name' | 'step' | 'result'> {
   readonly at: Date;
 }
 
@@ -146,7 +141,7 @@ async function collectAnswers(
   { runId, plan, steps }: { readonly runId: string; readonly plan: Plan; readonly steps: readonly string[] | null },
   found: Found,
 ): Promise<void> {
-  const rows = await sql.query<CallRow>({
+  const rows = await sql.query<ToolAnswer>({
     name: 'promote-calls',
     text: `SELECT name, step, result, started_at AS at FROM call
       WHERE run_id = $1 AND kind = 'tool' AND state = 'finished' AND ($2::text[] IS NULL OR step = ANY($2))

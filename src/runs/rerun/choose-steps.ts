@@ -1,20 +1,13 @@
 import type { Plan, StepPlan } from '../../format/index.js';
 import { branchesOf } from '../../format/model.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { nodesOf, renamedIds, renameRow } from './renamed-ids.js';
 
 /** One execution of a step or item that ended in the old run. */
-export interface EndedStepRow {
-  /** The step's id in the new run's plan. */
-  readonly id: string;
-  /** Its id in the old run. */
+export interface EndedStepRow extends Pick<TableRow<'Step'>, 'id' | 'item' | 'round' | 'lane' | 'status' | 'error'> {
+  /** The step's id in the old run; `id` is the one in the new run's plan. */
   readonly oldId: string;
-  readonly item: number;
-  readonly round: number;
-  readonly lane: string;
-  readonly status: string;
-  readonly error: string | null;
 }
 
 export interface ChosenSteps {

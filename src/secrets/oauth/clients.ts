@@ -8,7 +8,7 @@ import {
 import type { Deps } from '../../deps.js';
 import { audit } from '../../people/index.js';
 import type { InstallKeys } from '../../platform/config/index.js';
-import type { OauthClient, Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { baseUrlOf } from '../../shared/base-url.js';
 import { keyCursors, type PageInput } from '../../shared/cursor.js';
 import { isName, newId } from '../../shared/ids.js';
@@ -132,8 +132,8 @@ export async function deleteClient(
 
 /** The key and the sealed columns are null for a client without a secret. */
 export interface ClientRow
-  extends Pick<OauthClient, 'id' | 'name' | 'client' | 'config'>,
-    Pick<OauthClient, 'keyId' | 'wrappedKey' | 'sealed' | 'createdAt'> {
+  extends Pick<TableRow<'OauthClient'>, 'id' | 'name' | 'client' | 'keyId' | 'wrappedKey' | 'sealed' | 'createdAt'> {
+  readonly config: unknown;
   readonly tenant: string;
 }
 

@@ -13,7 +13,7 @@ import type { StartConnectionBody, StartedConnection } from '../../contract/oaut
 import type { Deps } from '../../deps.js';
 import { audit } from '../../people/index.js';
 import type { InstallKeys } from '../../platform/config/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { sweepRows } from '../../platform/db/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
@@ -127,11 +127,7 @@ async function insertState(
   return row.expiresAt;
 }
 
-interface StateRow extends Omit<PendingConnection, 'verifier'> {
-  readonly keyId: string;
-  readonly wrappedKey: Buffer;
-  readonly sealed: Buffer;
-}
+type StateRow = Omit<PendingConnection, 'verifier'> & Pick<TableRow<'OauthState'>, 'keyId' | 'wrappedKey' | 'sealed'>;
 
 /** Redeems the state: once, before it expires, for the person and the browser that started it. Otherwise null. */
 export async function claimState(

@@ -2,7 +2,7 @@ import type { ScheduleBody, ScheduleList } from '../../contract/schedules.js';
 import type { Deps } from '../../deps.js';
 import { nextTimes } from '../../format/index.js';
 import { lockWorkspace, type WorkspaceRow } from '../../people/index.js';
-import type { Sql } from '../../platform/db/contract.js';
+import type { Sql, TableRow } from '../../platform/db/contract.js';
 import { cursorsOf, KEY, type PageInput } from '../../shared/cursor.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
@@ -11,20 +11,15 @@ import type { FlowRef } from '../../workflows/contract.js';
 /**
  * When a live flow fires, as its revision declares it. A database trigger updates the row in the deploy's transaction.
  */
-export interface ScheduleRow {
+export interface ScheduleRow
+  extends Pick<
+    TableRow<'Schedule'>,
+    'flow' | 'cron' | 'timezone' | 'enabled' | 'paused' | 'gone' | 'settledUntil' | 'version'
+  > {
   /** The workspace's id. */
   readonly workspace: string;
-  readonly flow: string;
-  readonly cron: string;
-  readonly timezone: string;
   readonly catchUp: 'last' | 'none' | 'all';
   readonly overlap: 'skip' | 'queue' | 'allow' | 'cancel';
-  readonly enabled: boolean;
-  readonly paused: boolean;
-  readonly gone: boolean;
-  /** Every time up to this one has fired or was left out. */
-  readonly settledUntil: Date;
-  readonly version: bigint;
   readonly synced: boolean;
   readonly syncedUntil: Date | null;
 }

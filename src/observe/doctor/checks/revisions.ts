@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { blobId, readCommit, repositoryFolder, treeId } from '../../../git/index.js';
+import type { TableRow } from '../../../platform/db/contract.js';
 import type { Check, Fault, Scene } from '../check.js';
 
 const PAGE = 50;
@@ -29,9 +30,8 @@ function pointers({ deps }: Scene): Promise<Fault[]> {
   );
 }
 
-interface RevisionRow {
+interface CheckedRevision extends Pick<TableRow<'Revision'>, 'seq'> {
   readonly workspace: string;
-  readonly seq: number;
   readonly commit: string;
   readonly tree: string;
   readonly manifest: Readonly<Record<string, { readonly sha: string; readonly executable?: true }>>;
@@ -40,7 +40,7 @@ interface RevisionRow {
 async function trees({ deps }: Scene): Promise<Fault[]> {
   const faults: Fault[] = [];
   for (let after: readonly [string, number] = ['', 0]; ; ) {
-    const rows = await deps.db.query<RevisionRow>(
+    const rows = await deps.db.query<CheckedRevision>(
       `SELECT workspace_id AS workspace, seq, git_commit AS commit, tree_hash AS tree, manifest FROM revision
         WHERE (workspace_id, seq) > ($1, $2) ORDER BY workspace_id, seq LIMIT ${PAGE}`,
       [...after],
@@ -52,7 +52,7 @@ async function trees({ deps }: Scene): Promise<Fault[]> {
   }
 }
 
-async function treeFaults(dataDir: string, row: RevisionRow): Promise<Fault[]> {
+async function treeFaults(dataDir: string, row: CheckedRevision): Promise<Fault[]> {
   const name = `Revision ${row.seq} of workspace ${row.workspace}`;
   const files = Object.entries(row.manifest).map(([path, { sha, executable }]) => ({ path, sha, executable }));
   if (treeId(files) !== row.tree)
