@@ -57,6 +57,6 @@ async function npmCi() {
     npm && /npm-cli\.c?js$/.test(npm) ? await runChild(process.execPath, [npm, ...args]) : await runChild('npm', args);
   if (code === 0) return;
   throw new SetupError(
-    `${output.trim()}\n\n\`npm ci\` ended with ${code}: mend what it says above (most often the network) and start again.`,
+    `${output.trim()}\n\n\`npm ci\` ended with ${code}: fix what it reports above (most often the network) and start again.`,
   );
 }

@@ -10,6 +10,6 @@ export async function getTemporalCli() {
   if (process.env.TEMPORAL_ADDRESS || onPath('temporal', places)) return;
   await withProgress('getting Temporal, once for this machine', async () => {
     const { code } = await runChild(process.execPath, [inRoot('scripts/get-temporal.mjs')], { show: true });
-    if (code !== 0) throw new SetupError('Temporal could not be had: see above for each place that was tried.');
+    if (code !== 0) throw new SetupError('Temporal could not be installed: see above for each place that was tried.');
   });
 }

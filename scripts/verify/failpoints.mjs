@@ -21,7 +21,7 @@ export function checkFailpoints(files) {
       .map(({ path, name }) => `${path}: the failpoint ${name} has no row in ${TABLE}: say there what it is within.`),
     ...[...rows]
       .filter((name) => !called.has(name))
-      .map((name) => `${TABLE}: nothing comes by the failpoint ${name}: set it, or remove its row.`),
+      .map((name) => `${TABLE}: no code calls the failpoint ${name}: call it, or remove its row.`),
   ];
 }
 

@@ -38,16 +38,16 @@ const ALWAYS = {
 };
 const BY_STATUS: Readonly<Record<string, Readonly<Record<string, Header>>>> = {
   206: { 'Content-Range': header('Which bytes of how many') },
-  303: { Location: header('Where to go on') },
+  303: { Location: header('The URL that comes next') },
   401: { 'WWW-Authenticate': header('How to authenticate') },
   405: { Allow: header('The methods that are allowed') },
-  409: { 'Retry-After': header('Seconds, where a request with the same key is still at work') },
-  415: { 'Accept-Encoding': header('Content codings that are taken') },
+  409: { 'Retry-After': header('Seconds, where a request with the same key is still in progress') },
+  415: { 'Accept-Encoding': header('Content codings that are accepted') },
   416: { 'Content-Range': header('How many bytes there are') },
   429: { 'Retry-After': header('Seconds') },
   503: { 'Retry-After': header('Seconds; absent where no time is known') },
 };
-const SESSION = { 'Set-Cookie': header('A session that was used late in its 30 days begins them again') };
+const SESSION = { 'Set-Cookie': header('A session that is used late in its 30 days gets 30 new ones') };
 const REPLAYED = { 'Idempotency-Replayed': header('`true` where this is the first answer to the key again') };
 
 /** The responses of a route with all headers, including those that the guard sends itself. */
@@ -88,9 +88,9 @@ function errorResponses(route: RouteConfig, { access, page, readsBody, reads }: 
     [isGuarded || route.request !== undefined, 404, 'It does not exist, or you cannot access it'],
     [isWrite, 408, 'The body did not come in time'],
     [isWrite, 409, 'In conflict with the current state'],
-    [reads.includes('If-Match'), 412, 'The content has moved on since the ETag that If-Match names'],
+    [reads.includes('If-Match'), 412, 'The content has changed since the ETag that If-Match names'],
     [readsBody || route.request !== undefined, 413, 'The body, or what is asked for, is over its limit'],
-    [readsBody, 415, 'A body of a type or coding that is not taken here'],
+    [readsBody, 415, 'A body of a type or coding that is not accepted here'],
     [isWrite || route.request !== undefined, 422, 'Refused; `issues` says what is wrong, each with its path'],
     [true, 500, 'A fault of the service: `requestId` names it in the log'],
     [true, 503, 'A part of the service does not answer, or it has too much to do'],

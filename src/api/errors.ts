@@ -67,6 +67,8 @@ function asRefusal(thrown: Error): Refusal | null {
 function fromFramework(error: HTTPException): Refusal | null {
   const kind = (Object.keys(STATUS) as RefusalKind[]).find((name) => STATUS[name] === error.status);
   const known =
-    kind === 'unsupported_type' ? 'this route takes no body of that type; see /docs/openapi.json' : error.message;
+    kind === 'unsupported_type'
+      ? 'this route does not accept a body of that type; see /docs/openapi.json'
+      : error.message;
   return kind ? new Refusal(kind, known) : null;
 }

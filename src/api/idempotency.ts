@@ -79,7 +79,7 @@ export function refuseIdempotencyKey(handle: (c: Context<AppEnv>) => Promise<Res
     if (c.req.header('idempotency-key') === undefined) return handle(c);
     throw new Refusal(
       'refused',
-      'Idempotency-Key: this route does not honour it; leave the header out, and look what is there before you repeat the call',
+      'Idempotency-Key: this route does not honour it; leave the header out, and check the current state before you repeat the call',
       { code: 'idempotency-key-unsupported' },
     );
   };

@@ -111,7 +111,7 @@ export const CliDecisionBody = z.strictObject({
 export const CliLoginRequest = z
   .object({
     code: z.string(),
-    hostname: z.string().describe('The machine’s own word'),
+    hostname: z.string().describe('As the machine reports it'),
     address: z.string().nullable().describe('Where the request came from'),
     status: z.enum(['pending', 'approved', 'denied']),
     createdAt: Time,

@@ -84,7 +84,7 @@ export const LibraryEditBody = z
     removed: paths,
     issues: z.array(IssueBody).describe('Warnings'),
     revision: z.string().nullable(),
-    workspaces: z.array(z.string()).describe('Those whose new runs go by it'),
+    workspaces: z.array(z.string()).describe('The workspaces whose new runs use it'),
   })
   .meta({ id: 'LibraryEdit' });
 export type LibraryEditBody = Wire<typeof LibraryEditBody>;

@@ -95,7 +95,7 @@ export const RunsQuery = Page.extend({
     .min(1)
     .max(255)
     .optional()
-    .describe('Only the child runs of this run: its subflows, and the agents that its agents handed work to'),
+    .describe('Only the child runs of this run: its subflows, and the sub-agents that its agents delegated to'),
 });
 
 export const RunSummary = z
@@ -222,7 +222,7 @@ export const Gate = z.object({
       of: z.string().describe('What is used up: the run, or the month of a workspace or an account'),
       budgetUsd: Usd,
       spentUsd: Usd,
-      raiseUsd: Usd.nullable().describe('What an approval adds; null when it only looks again'),
+      raiseUsd: Usd.nullable().describe('What an approval adds; null when it only checks again'),
     })
     .optional()
     .describe('When the gate is about money that is used up'),

@@ -77,7 +77,7 @@ function chooseCases(spec: EvalPlan, { cases: titles, tags }: RunEvalInput): num
   });
   if (!chosen.some((at) => !spec.cases[at]?.skip)) {
     const why =
-      titles || tags ? 'none of its cases is chosen that is not skipped' : 'it has no case that is not skipped';
+      titles || tags ? 'no case matches the selection, or all that match are skipped' : 'all of its cases are skipped';
     throw new Refusal('refused', `${spec.name} cannot run: ${why}`);
   }
   return chosen;

@@ -10,7 +10,7 @@ const MAX_CONTENT = 65_516;
 
 export function pktLine(content: string | Uint8Array): Buffer {
   const bytes = Buffer.from(content as string);
-  if (bytes.byteLength > MAX_CONTENT) throw new Error('too much for one packet');
+  if (bytes.byteLength > MAX_CONTENT) throw new Error('the payload is too large for one packet');
   return Buffer.concat([Buffer.from((bytes.byteLength + 4).toString(16).padStart(4, '0')), bytes]);
 }
 
@@ -33,9 +33,9 @@ export class PktReader {
     const text = head.toString('latin1');
     const length = /^[0-9a-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : -1;
     if (length === 0) return null;
-    if (length < 4) throw new WireFault('what was sent is not git’s protocol');
+    if (length < 4) throw new WireFault('the request does not follow git’s protocol');
     const content = length === 4 ? Buffer.alloc(0) : await this.bytes(length - 4);
-    if (content === null) throw new WireFault('what was sent ends within a packet');
+    if (content === null) throw new WireFault('the request ends within a packet');
     return content;
   }
 
@@ -45,7 +45,7 @@ export class PktReader {
       const next = await this.#source.next();
       if (next.done) {
         if (this.#held.byteLength === 0) return null;
-        throw new WireFault('what was sent is cut off');
+        throw new WireFault('the request is cut off');
       }
       this.#held = this.#held.byteLength === 0 ? next.value : Buffer.concat([this.#held, next.value]);
     }

@@ -38,7 +38,7 @@ export async function pushMirror(repository: Repository, push: MirrorPush): Prom
   try {
     const { code, stdout, stderr } = await run(view, push, deadline.signal);
     if (deadline.isOver())
-      return { ok: false, message: `${push.url.host} did not take it all within ${push.timeoutMs / 1_000} s` };
+      return { ok: false, message: `${push.url.host} did not receive the push within ${push.timeoutMs / 1_000} s` };
     return code === 0 ? { ok: true } : { ok: false, message: reasonOf(stdout, stderr, push) };
   } finally {
     deadline.end();
@@ -121,12 +121,12 @@ function reasonOf(stdout: string, stderr: string, { url }: MirrorPush): string {
     const [, to = '', why = ''] = /^!\t[^:\t]*:([^\t]*)\t(.*)$/.exec(line) ?? [];
     return to === '' ? [] : [`${to} ${why}`];
   });
-  if (refused.length > 0) return `${url.host} did not take ${refused.join(', ')}`;
+  if (refused.length > 0) return `${url.host} rejected ${refused.join(', ')}`;
   const said = stderr
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => /^(fatal|error|remote): ./.test(line));
   if (said.some((line) => /could not read (Username|Password)|Authentication failed/i.test(line)))
-    return `${url.host} does not let the mirror be pushed to: see whether the secret MIRROR_TOKEN is good for it`;
+    return `${url.host} refuses access to the mirror: check that the secret MIRROR_TOKEN may push to it`;
   return said.length === 0 ? `git could not push to ${url.host}` : said.join(' ');
 }

@@ -45,7 +45,7 @@ export async function readPushRequest(body: Readable): Promise<PushRequest> {
       );
     const text = utf8(zero >= 0 ? line.subarray(0, zero) : line);
     if (/^shallow [0-9a-f]{40}\n?$/.test(text)) continue;
-    if (text.startsWith('push-cert')) throw new WireFault('signed pushes are not taken: push without --signed');
+    if (text.startsWith('push-cert')) throw new WireFault('signed pushes are not supported: push without --signed');
     commands.push(parseCommand(text));
   }
   if (commands.length > MAX_COMMANDS) {

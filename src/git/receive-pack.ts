@@ -94,7 +94,7 @@ async function feed(pack: AsyncIterable<Buffer>, git: Writable, most: number): P
   void closed.then(() => {
     isOpen = false;
   });
-  const fault = new WireFault(`the push has more than ${most / MIB} MiB; the most is that`);
+  const fault = new WireFault(`the push has more than ${most / MIB} MiB, which is the limit`);
   let size = 0;
   try {
     for await (const chunk of pack) {

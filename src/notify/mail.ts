@@ -42,9 +42,9 @@ export async function sendMail(deps: Deps, tenant: string, mail: Mail): Promise<
     redirects: 0,
     timeoutMs: TIMEOUT_MS,
   });
-  if (answer.kind === 'fault') return failed(`the mail provider could not be asked: ${answer.message}`);
+  if (answer.kind === 'fault') return failed(`the mail provider cannot be reached: ${answer.message}`);
   if (answer.status >= 200 && answer.status < 300) return { sent: true };
-  const hint = answer.status === 401 || answer.status === 403 ? `: look at the secret ${SECRET}` : '';
+  const hint = answer.status === 401 || answer.status === 403 ? `: check the secret ${SECRET}` : '';
   return failed(`the mail provider answered ${answer.status}${hint}`, FINAL.has(answer.status));
 }
 
@@ -100,7 +100,7 @@ async function sendSmtp(url: string, from: string, { id, to, subject, text, html
     });
     return { sent: true };
   } catch (error) {
-    const reason = `the mail server did not take it: ${errorMessage(error).slice(0, 300)}`;
+    const reason = `the mail server did not accept it: ${errorMessage(error).slice(0, 300)}`;
     return { sent: false, reason, final: isFinal(error) };
   } finally {
     transport.close();

@@ -78,7 +78,7 @@ function decrypt(key: Buffer, bytes: Uint8Array, at: SealedAt): Buffer {
     return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
   } catch {
     throw new CannotOpen(
-      `the secret ${at.name} does not open: its row is damaged, or the install key of its id is another one; store it again`,
+      `the secret ${at.name} cannot be decrypted: its row is damaged, or the install key of its id is another one; store it again`,
     );
   }
 }

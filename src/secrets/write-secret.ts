@@ -77,7 +77,7 @@ export async function writeSecret(
   if (made !== null) return { id: made, created: true };
   // Another writer may have been first: then replace its row.
   const row = await lockRow(tx, place);
-  if (row === undefined) throw new Error(`the secret ${place.name} came and went while it was stored`);
+  if (row === undefined) throw new Error(`the secret ${place.name} was created and deleted while it was stored`);
   await update(tx, keys, row, value);
   return { id: row.id, created: false };
 }

@@ -82,7 +82,9 @@ export class ProcessLife {
     const isSecondStop = this.#signals > 2 || (this.#signals === 2 && now - this.#firstSignal >= SAME_SIGNAL_MS);
     if (isSecondStop) process.exit(code);
     if (this.#ending !== null) return;
-    this.say('Stopping; active runs continue after the next start. To stop at once, do it again in two seconds.');
+    this.say(
+      'Stopping; active runs continue after the next start. To stop at once, send the signal again after two seconds.',
+    );
     this.#end(this.#isReady ? 0 : code);
   }
 

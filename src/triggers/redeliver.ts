@@ -93,7 +93,7 @@ async function readDelivery(
 
 function contentOf({ trigger, outcome }: Row): JsonObject {
   if (trigger) return trigger;
-  const why = outcome === 'invalid-signature' ? 'it proved nothing, so nothing of it was kept' : 'it is not kept';
+  const why = outcome === 'invalid-signature' ? 'it was not authenticated, so it was not stored' : 'it is not stored';
   throw new Refusal('conflict', `this delivery cannot be made again: ${why}`);
 }
 

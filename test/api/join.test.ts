@@ -162,7 +162,7 @@ test('the link is returned either way, with the reason why no mail was sent, and
   const refused = await invite({ email: 'e@x.test' });
   expect(refused).toMatchObject({
     sent: false,
-    reason: 'the mail provider answered 401: look at the secret EMAIL_API_KEY',
+    reason: 'the mail provider answered 401: check the secret EMAIL_API_KEY',
   });
   expect(JSON.stringify(refused)).not.toContain('re_canary_key');
   const silent = await mailing(200, null);

@@ -362,7 +362,7 @@ test('security 20: a process that is killed between the provider’s answer and 
   ]);
   const refused = await refusalOf(token());
   expect(refused.code).toBe('secret/reconnect');
-  expect(refused.message).toContain('an exchange before this one was cut off before its answer was stored');
+  expect(refused.message).toContain('an earlier exchange was interrupted before its answer was stored');
   expect(provider.isRevoked(), 'this provider takes a second use for a theft').toBe(true);
   expect(await read()).toMatchObject({ status: 'reconnect', value: { refresh_token: 'refresh-token-1' } });
 });

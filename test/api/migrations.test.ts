@@ -249,6 +249,6 @@ describe('a database of its own', () => {
     const script = `${first.script}\n-- end\n`;
     expect(await warned(script)).toEqual([]);
     expect(await warned(script.replaceAll('\n', '\r\n'))).toEqual([]);
-    expect(await warned(`${script}-- more`)).toEqual(['The migration 0001_first is not as it was when applied.']);
+    expect(await warned(`${script}-- more`)).toEqual(['The migration 0001_first was edited after it was applied.']);
   });
 });

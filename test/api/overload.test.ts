@@ -9,7 +9,7 @@ import { testDatabase } from '../support/postgres.js';
 import { silentLog } from '../support/silent-log.js';
 
 const OVERLOADED = {
-  error: 'the service has more work than it gets done now; try again in a few seconds',
+  error: 'the service is overloaded; try again in a few seconds',
   code: 'overloaded',
   retryAfter: 2,
 };

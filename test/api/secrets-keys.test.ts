@@ -129,9 +129,9 @@ test('the audit finds what does not open and what belongs to nobody, and tells n
   await db.query(`UPDATE secret SET sealed = set_byte(sealed, 30, (get_byte(sealed, 30) + 1) % 256) WHERE name = 'S1'`);
   const faults = await auditSecrets(db, keys);
   expect([...faults].sort()).toEqual([
-    `Account ${tenant}: the secret LOST does not open: its row is damaged, or the install key of its id is another one; store it again.`,
+    `Account ${tenant}: the secret LOST cannot be decrypted: its row is damaged, or the install key of its id is another one; store it again.`,
     `Account ${tenant}: the secret ORPHAN lies in the vault of a workspace that is gone.`,
-    `Account ${tenant}: the secret S1 does not open: its row is damaged, or the install key of its id is another one; store it again.`,
+    `Account ${tenant}: the secret S1 cannot be decrypted: its row is damaged, or the install key of its id is another one; store it again.`,
   ]);
   expect(await auditSecrets(db, null)).toHaveLength(8);
 });

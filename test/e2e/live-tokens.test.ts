@@ -97,7 +97,7 @@ test('security 20: a worker that dies between the provider’s answer and its re
   const worker = await crew.startWorker();
   const told = await resultOf(id);
   expect(told).toContain('the connection SHOP must be made again');
-  expect(told).toContain('an exchange before this one was cut off before its answer was stored');
+  expect(told).toContain('an earlier exchange was interrupted before its answer was stored');
   expect(told).not.toMatch(/refresh-token|client-secret/);
   expect([provider.isRevoked(), await statusOfSecret()]).toEqual([true, 'reconnect']);
 

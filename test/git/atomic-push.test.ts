@@ -196,7 +196,7 @@ test('one ref too many holds all of an atomic push', async () => {
   );
   const before = await refs();
   expect((await push('main:refs/tags/a', 'main:refs/tags/b')).err).toMatch(
-    /a -> a|main -> a \(not moved[^\n]*\n.*main -> b \(there are 1000 refs, the most there may be/,
+    /a -> a|main -> a \(not moved[^\n]*\n.*main -> b \(there are 1000 refs, which is the limit/,
   );
   expect(await refs()).toEqual(before);
   expect((await push('main:refs/tags/a')).code).toBe(0);

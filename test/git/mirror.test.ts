@@ -145,10 +145,10 @@ describe('a mirror that fails', () => {
   test('for its token says which secret it is', async () => {
     await set();
     await work();
-    expect((await repo()).mirror.lastError).toContain('see whether the secret MIRROR_TOKEN is good for it');
+    expect((await repo()).mirror.lastError).toContain('check that the secret MIRROR_TOKEN may push to it');
     await store('wrong-token-0123456789');
     await hurry();
-    expect((await repo()).mirror.lastError).toContain('see whether the secret MIRROR_TOKEN is good for it');
+    expect((await repo()).mirror.lastError).toContain('check that the secret MIRROR_TOKEN may push to it');
     const lines = { filename: 'token', content: 'two\nlines-0123456789' };
     expect((await app.put('/api/secrets', { name: 'MIRROR_TOKEN', workspace: ws.name, file: lines })).status).toBe(200);
     await hurry();

@@ -110,7 +110,7 @@ test('what a double would round is refused', () => {
   const answer = evaluateCel('id / small', scope);
   expect(answer).toMatchObject({
     ok: false,
-    message: expect.stringContaining('too large to be reckoned with exactly'),
+    message: expect.stringContaining('too large to compute with exactly'),
   });
 });
 

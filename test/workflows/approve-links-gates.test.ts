@@ -290,7 +290,7 @@ test('a link of a run that was stopped, timed out or was run again says so, and 
   const stopped = await parked(SIGN(`- approve: [${ANN}]`));
   await app.post(`/api/workspaces/${stopped.workspace}/runs/${stopped.id}/stop`);
   await app.ended(stopped.workspace, stopped.id);
-  expect(await page(stopped.link())).toMatch(/went on, or ended, without a decision[\s\S]*What was asked/);
+  expect(await page(stopped.link())).toMatch(/continued, or ended, without a decision[\s\S]*What was asked/);
   expect(await post(stopped.link(), { decision: 'approve' })).toEqual([
     409,
     expect.objectContaining({ error: expect.stringContaining('the run has ended') }),

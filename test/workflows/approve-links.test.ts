@@ -195,7 +195,7 @@ test('security 11: a link that was mailed before its workspace had another name 
     const renamed = await app.patch(`/api/workspaces/${name}`, { name: `${name}-new` });
     expect([renamed.status, ((await renamed.json()) as { renamed: { note: string } }).renamed.note]).toEqual([
       200,
-      `every path of it is now under ${name}-new: hooks and git remotes of ${name} work no more`,
+      `every path of it is now under ${name}-new: hooks and git remotes of ${name} no longer work`,
     ]);
     // What has the name now is another workspace.
     await app.post('/api/workspaces', { name, template: 'blank' });

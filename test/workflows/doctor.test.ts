@@ -184,7 +184,7 @@ const BREAKS = [
     'done',
     `INSERT INTO schedule (workspace_id, flow, tenant_id, cron, timezone, catch_up, overlap, enabled, settled_until)
       SELECT workspace_id, flow, tenant_id, '* * * * *', 'UTC', 'last', 'skip', true, now() - interval '1 hour' FROM run WHERE id = $1`,
-    /Flow g .* was due at \S+, and nothing became of it/,
+    /Flow g .* was due at \S+, and has no outcome/,
   ],
   [
     'done',

@@ -193,7 +193,7 @@ test.each([
     state: isFinal ? 'failed' : 'pending',
     tries: 1,
     nextAt: isFinal ? null : expect.any(String),
-    lastError: expect.stringContaining(channel === 'mail' ? 'did not take it' : `answered ${code}`),
+    lastError: expect.stringContaining(channel === 'mail' ? 'did not accept it' : `answered ${code}`),
   });
 });
 

@@ -156,7 +156,7 @@ test('a live run goes on as it was, while a rerun begins from what it has finish
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
   expect(await refusal(workspace, id, { step: 3 })).toEqual([
     409,
-    'cannot begin at step 3: step 2 (Gate) has no result to take over, the run has not been past it; begin at step 2 or before',
+    'cannot begin at step 3: step 2 (Gate) has no result to take over, the run did not get past it; begin at step 2 or before',
   ]);
   const other = await rerun(workspace, id, { step: 2 });
   await app.until(workspace, other, (run) => run.status === 'awaiting-approval');
@@ -192,7 +192,7 @@ test('inside a group the branches before the step keep their results; a race tak
   expect([race.status, calls(race), race.steps[0]?.status]).toEqual(['completed', [0, 1, 1], 'skipped']);
   expect(race.rerun).toMatchObject({
     copied: [],
-    notCopied: [{ n: 1, why: 'its group takes the first branch that ends' }],
+    notCopied: [{ n: 1, why: 'its group ended with its first branch' }],
   });
 });
 

@@ -32,7 +32,7 @@ const postApprove = defineRoute({
   route: createRoute({
     method: 'post',
     path: '/api/approve/{tenant}/{ws}/{id}',
-    summary: 'Decide what a run waits for, as the one whom the link was made for',
+    summary: 'Decide what a run waits for, as the recipient of the link',
     tags: ['Triggers'],
     request: {
       params: ApproveParams,

@@ -111,7 +111,7 @@ const getCliLogin = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/api/cli/login/{id}',
-    summary: 'What became of a terminal’s sign-in; an approved one gives its key, once',
+    summary: 'The state of a terminal’s sign-in; an approved one returns its key, once',
     tags: ['Authentication'],
     request: { params: CliLoginParams },
     responses: {

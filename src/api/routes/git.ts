@@ -59,7 +59,7 @@ const getRefs = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/git/{tenant}/{repo}/info/refs',
-    summary: 'What there is to fetch, or to push to: for git',
+    summary: 'The refs to fetch or to push to: for git',
     tags,
     request: { params: Params, query: z.object({ service: z.string().optional() }) },
     responses: answers,

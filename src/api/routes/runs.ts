@@ -113,7 +113,7 @@ const getTranscript = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/runs/{id}/transcript',
-    summary: 'What was said at a step after its opening prompt, in pages',
+    summary: 'The messages of a step after its opening prompt, in pages',
     tags: ['Runs'],
     request: { params: RunParams, query: TranscriptQuery },
     responses: okResponse(TranscriptPage),

@@ -50,7 +50,7 @@ const patchMember = defineRoute({
   route: createRoute({
     method: 'patch',
     path: '/api/team/members/{id}',
-    summary: 'Change a member’s role or workspaces; only the owner makes and unmakes admins',
+    summary: 'Change a member’s role or workspaces; only the owner appoints and removes admins',
     tags: ['Account'],
     request: { params: MemberParams, body: jsonBody(ChangeMember) },
     responses: okResponse(ChangedMember, 'The member as they are now'),
@@ -105,7 +105,7 @@ const deleteInvite = defineRoute({
     summary: 'Revoke an invite; only the owner revokes those of admins',
     tags: ['Account'],
     request: { params: InviteParams },
-    responses: okResponse(Ok, 'Its link is good for nothing any more'),
+    responses: okResponse(Ok, 'Its link no longer works'),
   }),
   handle: async (c) => c.json(await revokeInvite(c.var.deps, c.var.caller, c.req.valid('param').id), 200),
 });

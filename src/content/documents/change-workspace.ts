@@ -55,7 +55,7 @@ export async function changeWorkspace(
   const now = to ?? workspace;
   const read = await readWorkspace(deps, { tenant: caller.tenant, workspaces: [now] }, { workspace: now });
   if (to === null) return read;
-  const note = `every path of it is now under ${to}: hooks and git remotes of ${workspace} work no more`;
+  const note = `every path of it is now under ${to}: hooks and git remotes of ${workspace} no longer work`;
   return { ...read, renamed: { from: workspace, note } };
 }
 

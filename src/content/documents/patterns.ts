@@ -93,7 +93,7 @@ Answer with the draft as it was agreed to, and nothing else.`,
     what: 'Makes something better until it is good enough.',
     body: (agent) => `## Write it @${agent}
 
-Write what was asked for, or better it as the feedback says: {{input}}
+Write what was asked for, or improve it as the feedback says: {{input}}
 
 ## Judge it @${agent}
 
@@ -103,11 +103,11 @@ Write what was asked for, or better it as the feedback says: {{input}}
 - max_rounds: 3
 - on_fail: continue
 
-Is the text good enough to go out? If not, say what to better.
+Is the text good enough to go out? If not, say what to improve.
 
 \`\`\`yaml schema
 good: boolean, whether it is good enough
-better?: string, what to better
+better?: string, what to improve
 \`\`\`
 
 ## Give it @${agent}

@@ -90,11 +90,11 @@ const DOCUMENT_TEXTS = {
     writer: agent('Writes texts.', 'You write in plain words and short sentences, and only what you know to be true.'),
     researcher: agent(
       'Finds things out.',
-      'You look for what is known before you answer, say where each thing stands, and name what you could not find.',
+      'You search before you answer, give the source of each fact, and name what you could not find.',
     ),
     reviewer: agent(
       'Checks what others made.',
-      'You look for what is wrong, missing or unclear, the worst first, each with what would mend it.',
+      'You look for what is wrong, missing or unclear, the worst first, each with what would fix it.',
     ),
   },
   eval: {

@@ -29,7 +29,7 @@ const warned = new Lru<string, true>(1_000);
 
 const BUDGET_LOOK_MS = 2_000;
 
-const WORKER_LEFT = 'cut off: its worker was told to end';
+const WORKER_LEFT = 'cut off: its worker was asked to end';
 
 /**
  * Makes one model call: writes its start to the journal, calls, and adds its end to the next write. Returns a stop when

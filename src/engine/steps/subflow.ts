@@ -45,6 +45,6 @@ async function readChild(lane: Lane, child: string, state: StepState): Promise<D
   if (!row.ended) return { kind: 'stop', stop: { kind: 'subflow', runId: child } };
   countChild(lane, state, child, row.spent);
   if (row.status === 'failed' && row.overdue) throw new StepFailure(TOO_LONG, 'timeout');
-  if (row.status === 'failed') throw new StepFailure(`the subflow failed: ${row.error ?? 'without a word'}`);
+  if (row.status === 'failed') throw new StepFailure(`the subflow failed: ${row.error ?? 'without an error message'}`);
   return { kind: 'done', ...(await childResult(lane, child, row.planId)) };
 }

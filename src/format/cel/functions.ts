@@ -57,7 +57,7 @@ const mixedArithmetic = (
 
 function toDouble(value: bigint): number {
   if (Number.isSafeInteger(Number(value))) return Number(value);
-  throw new Error(`${value} is too large to be reckoned with exactly here: string(…) makes a text of it`);
+  throw new Error(`${value} is too large to compute with exactly here: string(…) makes a text of it`);
 }
 
 /** Compares an int and a double by value: the library would round the int first. */

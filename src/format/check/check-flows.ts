@@ -32,7 +32,7 @@ function checkStepTools(catalog: Catalog, { flow, step }: StepOf, report: Report
       checkOperation({ catalog, agent: agent.model.name }, { file: flow, ref: { name, offset } }, report);
       continue;
     }
-    const message = `\`tools\` only narrows, and \`@${agent.model.name}\` has no tool \`${name}\`.`;
+    const message = `\`tools\` only restricts, and \`@${agent.model.name}\` has no tool \`${name}\`.`;
     report(flow, offset, { code: 'ref/tool', message, hint: () => didYouMean(toolOf(name), granted) });
   }
 }

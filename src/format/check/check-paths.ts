@@ -34,7 +34,7 @@ function faultsOf({ path, content, link }: SourceFile, place: typeof placeOf): F
   if (!checked.ok) return [{ code: 'file/bad-path', message: checked.message }];
   if (checked.path !== path) return [{ code: 'file/bad-path', message: 'A path must be spelled in NFC.' }];
   if (link !== undefined) {
-    return [{ code: 'file/symlink', message: `A ${link} is not taken.`, hint: 'Put the file itself here.' }];
+    return [{ code: 'file/symlink', message: `A ${link} is not supported.`, hint: 'Put the file itself here.' }];
   }
   if (isProtectedPath(path)) {
     const message = `\`${path.split('/')[0]}\` is the service's own; a deploy never carries it.`;

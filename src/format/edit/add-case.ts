@@ -47,7 +47,7 @@ export function addCase(text: string | null, wanted: NewCase): AddedCase {
   }
   const before = text === null ? begun(wanted.target) : text;
   const old = readBack(before);
-  if (old === null) return refuse('the file cannot be read: mend it first');
+  if (old === null) return refuse('the file cannot be read: fix it first');
   const target = old.keys.values.target?.name;
   if (target !== wanted.target)
     return {

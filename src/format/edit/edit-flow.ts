@@ -2,7 +2,7 @@ import { canonicalJson } from '../../shared/json.js';
 import { contentOf, type FlowMap, mapFlow, type PartContent, partsOf, type StepPart } from './flow-map.js';
 import { behindMark, type Change, type Edited, refuse, splice } from './splice.js';
 
-export const UNREADABLE = 'The flow cannot be read: mend the file first.';
+export const UNREADABLE = 'The flow cannot be read: fix the file first.';
 
 /** The changes of one step, and how the file must read afterwards. */
 export interface StepEdit {

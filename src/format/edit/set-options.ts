@@ -16,7 +16,7 @@ type Options = Readonly<Record<string, Json>>;
  */
 export function setOptions(text: string, n: number, options: Options): Edited {
   return editStep(text, n, (step, { text: plain }) => {
-    if (!step.sound) return 'Only some items of the list under this step are options: mend it first.';
+    if (!step.sound) return 'Only some items of the list under this step are options: fix it first.';
     const wrong = Object.keys(options).find((key) => !/^[a-z][a-z_]*$/.test(key));
     if (wrong !== undefined) return `\`${wrong}\` cannot be an option.`;
     const printed = new Map<string, string>();

@@ -77,6 +77,6 @@ function senderHint(text: string): string {
   const [, inside] = /<([^<>]+)>$/.exec(text) ?? [];
   const meant = inside ?? `@${text.slice(text.lastIndexOf('@') + 1).replace(/^[*.]+/, '')}`;
   const isClear = meant.length <= 100 && meant.includes('.') && isSender(meant);
-  if (isClear) return `Write \`${meant}\`${inside === undefined ? ' for everybody there' : ''}.`;
-  return 'Write a whole address, `ada@acme.com`, or `@acme.com` for everybody there.';
+  if (isClear) return `Write \`${meant}\`${inside === undefined ? ' for everyone at that domain' : ''}.`;
+  return 'Write a whole address, `ada@acme.com`, or `@acme.com` for everyone at that domain.';
 }

@@ -39,6 +39,6 @@ function fold(title: string): string {
 
 /** The fault of an id; undefined when it is valid. */
 export function stepIdFault(id: string): string | undefined {
-  if (RESERVED.has(id)) return `\`${id}\` is a word of the expression language and no id.`;
+  if (RESERVED.has(id)) return `\`${id}\` is a word of the expression language and cannot be an id.`;
   return /^[a-z_][a-z0-9_]*$/.test(id) && id.length <= 100 ? undefined : `\`${id}\` is not a valid id.`;
 }

@@ -49,15 +49,15 @@ const QUOTE = 'Put the value in quotes.';
 const MAX_SYNTAX_FAULTS = 20;
 
 const SCAN: Readonly<Record<ScanFault['kind'], (text: string) => Omit<YamlFault, 'offset'>>> = {
-  tag: (text) => ({ code: 'yaml/alias', message: `The YAML tag \`${text}\` is not taken.`, hint: QUOTE }),
-  anchor: (text) => ({ code: 'yaml/alias', message: `The YAML anchor \`${text}\` is not taken.`, hint: QUOTE }),
-  alias: (text) => ({ code: 'yaml/alias', message: `The YAML alias \`${text}\` is not taken.`, hint: QUOTE }),
+  tag: (text) => ({ code: 'yaml/alias', message: `The YAML tag \`${text}\` is not supported.`, hint: QUOTE }),
+  anchor: (text) => ({ code: 'yaml/alias', message: `The YAML anchor \`${text}\` is not supported.`, hint: QUOTE }),
+  alias: (text) => ({ code: 'yaml/alias', message: `The YAML alias \`${text}\` is not supported.`, hint: QUOTE }),
   depth: () => ({ code: 'yaml/syntax', message: 'This nests deeper than 40 levels.' }),
   parts: () => ({
     code: 'yaml/syntax',
     message: `This YAML has more than ${MAX_PARTS} parts: keys, values, signs and ends of lines.`,
   }),
-  directive: (text) => ({ code: 'yaml/syntax', message: `The YAML directive \`${text}\` is not taken.` }),
+  directive: (text) => ({ code: 'yaml/syntax', message: `The YAML directive \`${text}\` is not supported.` }),
 };
 
 /**
@@ -133,7 +133,8 @@ function toMap(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], place: Map
       continue;
     }
     const key = typeof keyNode.value === 'string' ? keyNode.value : (keyNode.source ?? '');
-    if (key === '<<') faults.push({ code: 'yaml/alias', offset: at, message: 'The YAML merge key `<<` is not taken.' });
+    if (key === '<<')
+      faults.push({ code: 'yaml/alias', offset: at, message: 'The YAML merge key `<<` is not supported.' });
     if (entries.has(key)) {
       const message = `The key \`${key}\` occurs twice.`;
       faults.push({ code: 'yaml/duplicate-key', offset: at, message, hint: 'Keep one of the two.' });

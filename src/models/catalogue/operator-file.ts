@@ -91,7 +91,7 @@ function describe(issue: z.core.$ZodIssue): string {
     return issue.keys.map((key) => `${at} has no key \`${key}\`.${suggestion(key, known)}`).join('; ');
   }
   if (issue.code === 'invalid_key') return `${at}: ${issue.issues.map((inner) => inner.message).join(', ')}`;
-  if (issue.code === 'invalid_type') return `${at} is missing or no ${issue.expected}`;
+  if (issue.code === 'invalid_type') return `${at} is missing or not of type ${issue.expected}`;
   return `${at} ${issue.message}`;
 }
 

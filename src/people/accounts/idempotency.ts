@@ -78,7 +78,7 @@ function readAnswer(row: Row | undefined, bodyHash: string): KeptAnswer {
   if (!lost) throw inFlight();
   throw new Refusal(
     'conflict',
-    'the first request with this Idempotency-Key never answered: look whether it took effect, then use a new key',
+    'the first request with this Idempotency-Key was never answered: check whether it took effect, then use a new key',
     { code: 'idempotency-key-lost' },
   );
 }
@@ -86,7 +86,7 @@ function readAnswer(row: Row | undefined, bodyHash: string): KeptAnswer {
 function inFlight(): Refusal {
   return new Refusal(
     'conflict',
-    'the first request with this Idempotency-Key is still at work: try again in a moment',
+    'the first request with this Idempotency-Key is still in progress: try again in a moment',
     { code: 'idempotency-key-in-flight', retryAfter: 1 },
   );
 }

@@ -85,7 +85,7 @@ export class ConfigError extends Error {
 
   constructor(readonly faults: readonly ConfigFault[]) {
     const lines = faults.map(({ variable, message }) => `  ${variable}: ${message}`);
-    super(`the environment is not right:\n${lines.join('\n')}`);
+    super(`invalid environment:\n${lines.join('\n')}`);
   }
 }
 

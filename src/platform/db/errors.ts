@@ -16,14 +16,18 @@ export class DatabaseBusy extends DatabaseUnavailable {
   }
 }
 
-const BUSY = 'the service has more work than it gets done now; try again in a few seconds';
+const BUSY = 'the service is overloaded; try again in a few seconds';
 
 /** The connection was lost during the commit. Whether the transaction committed is unknown, so do not retry it. */
 export class OutcomeUnknown extends DatabaseUnavailable {
   constructor(cause: unknown) {
-    super(cause, 'the database went away as it wrote; look whether the call took effect before you repeat it', {
-      code: 'outcome-unknown',
-    });
+    super(
+      cause,
+      'the database connection was lost during a write; check whether the call took effect before you repeat it',
+      {
+        code: 'outcome-unknown',
+      },
+    );
   }
 }
 

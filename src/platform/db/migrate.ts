@@ -46,7 +46,8 @@ export async function applyMigrations(url: string, options: MigrateOptions = {})
     await refuseNewer(client, { known, done: [...recorded.keys()], version });
     for (const row of recorded.values()) refuseHalfDone(row);
     for (const { name, script } of migrations) {
-      if (isEdited(script, recorded.get(name)?.checksums)) warn(`The migration ${name} is not as it was when applied.`);
+      if (isEdited(script, recorded.get(name)?.checksums))
+        warn(`The migration ${name} was edited after it was applied.`);
     }
     const pending = migrations.filter(({ name }) => !recorded.has(name));
     if (recorded.size === 0) await client.query(TABLE);

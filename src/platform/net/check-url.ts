@@ -22,13 +22,13 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
 
 /** The parsed URL, if the checks that need no connection allow it. Throws NetError. */
 export function checkUrl(text: string, allow: AllowHosts, { httpsOnly = false }: Pick<NetRequest, 'httpsOnly'>): URL {
-  if (text.length > MAX_LENGTH) throw new NetError('bad-url', `the address has over ${MAX_LENGTH} characters`);
+  if (text.length > MAX_LENGTH) throw new NetError('bad-url', `the URL has over ${MAX_LENGTH} characters`);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw new NetError('bad-url', 'invalid URL: write the whole URL, such as https://example.com/path');
   if (DEFAULT_PORTS[url.protocol] === undefined)
-    throw new NetError('bad-url', `addresses of "${url.protocol}" are not asked: use https`);
+    throw new NetError('bad-url', `the protocol "${url.protocol}" is not supported: use https`);
   if (url.username !== '' || url.password !== '')
-    throw new NetError('bad-url', 'the address holds a user or a password: send credentials in a header');
+    throw new NetError('bad-url', 'the URL contains a user or a password: send credentials in a header');
   if (isIP(hostOf(url)) > 0 || LOCALHOST.test(url.hostname)) refuseAddress(url, hostOf(url), allow);
   if (httpsOnly && url.protocol === 'http:' && !isOpened(url, allow))
     throw new NetError('denied', `credentials go over https only: write https://${url.host}`);
@@ -43,8 +43,8 @@ export function refuseAddress(url: URL, address: string, allow: AllowHosts): voi
   throw new NetError(
     'denied',
     rangeOf(address) === 'metadata'
-      ? `${url.hostname} is an address of this machine's cloud or link, which stays shut`
-      : `${url.hostname} is a private address, and those are shut: ${howToOpen(url)}`,
+      ? `${url.hostname} is a link-local or cloud metadata address, which is always refused`
+      : `${url.hostname} is a private address, which is refused: ${howToOpen(url)}`,
   );
 }
 

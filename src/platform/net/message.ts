@@ -9,6 +9,6 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export function messageOf(request: NetRequest, agent: string): Message {
   const headers = { 'user-agent': agent, ...checkHeaders(request.headers ?? {}) };
   const method = (request.method ?? 'GET').toUpperCase();
-  if (!METHODS.has(method)) throw new NetError('bad-request', `the method "${method.slice(0, 20)}" is not sent`);
+  if (!METHODS.has(method)) throw new NetError('bad-request', `the method "${method.slice(0, 20)}" is not supported`);
   return { method, headers, body: request.body ?? null };
 }

@@ -7,7 +7,7 @@ export function requireWithin(url: URL, base: string, what: string): void {
   const isIn = url.pathname === root.pathname || url.pathname.startsWith(folder);
   if (url.origin === root.origin && isIn && !hasParentSegment(url.pathname)) return;
   const where = url.origin === root.origin ? 'another path' : url.host;
-  throw new NetError('redirect', `${what} leaves ${root.host} as it was given, for ${where}: it is not followed`, true);
+  throw new NetError('redirect', `${what} leads from ${root.host} to ${where}: it is not followed`, true);
 }
 
 /** True if a part of the path is `..` after any number of percent-decodings, which the other side may apply. */

@@ -256,7 +256,7 @@ function nameFault({ ref, old, new: next }: RefCommand): string | null {
     REFUSED.test(ref) ||
     parts.some((part) => part === '' || part.startsWith('.') || part.endsWith('.lock'))
   )
-    return 'its name is none that git takes everywhere';
+    return 'its name is invalid in git';
   if (ref.normalize('NFC') !== ref) return 'its name is not in Unicode form NFC';
   if (old === null && next === null) return 'the ref does not exist';
   if (ref === MAIN && next === null) return 'main is what is live: it cannot be deleted';
@@ -266,7 +266,7 @@ function nameFault({ ref, old, new: next }: RefCommand): string | null {
 /** A ref name cannot be a folder of another one, since refs are files. */
 function roomFault({ ref, new: next }: RefCommand, refs: ReadonlySet<string>): string | null {
   if (next === null || refs.has(ref)) return null;
-  if (refs.size >= MAX_REFS) return `there are ${MAX_REFS} refs, the most there may be: delete some`;
+  if (refs.size >= MAX_REFS) return `there are ${MAX_REFS} refs, which is the limit: delete some`;
   for (const other of refs) {
     if (other.startsWith(`${ref}/`) || ref.startsWith(`${other}/`)) return `there is ${other} in its way`;
   }

@@ -52,8 +52,7 @@ export function chooseSteps({ plan, oldPlan, step }: Asked, taken: readonly Ende
     const passed = group !== null && whole && newest(rows, group.id)?.status === 'completed';
     for (const one of before) {
       const { n, id } = one;
-      if (group && !whole && group.join === 'any')
-        left.push({ n, id, why: 'its group takes the first branch that ends' });
+      if (group && !whole && group.join === 'any') left.push({ n, id, why: 'its group ended with its first branch' });
       else if (!known.has(id)) {
         left.push({ n, id, why: 'the old run had no step of this id' });
         if (whole) skipped.push(id);
@@ -82,7 +81,7 @@ interface Past {
 function assertEnded(one: StepPlan, { rows, passed, step }: Past): void {
   const row = newest(rows, one.id);
   if (row && (row.status !== 'failed' || passed || one.onFail === 'continue')) return;
-  const why = row ? `it failed: ${row.error ?? 'without a word'}` : 'the run has not been past it';
+  const why = row ? `it failed: ${row.error ?? 'without an error message'}` : 'the run did not get past it';
   throw new Refusal(
     'conflict',
     `cannot begin at step ${step}: step ${one.n} (${one.title}) has no result to take over, ${why}; begin at step ${one.n} or before`,

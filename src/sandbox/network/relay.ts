@@ -28,7 +28,7 @@ export const PROXY_ENV: Readonly<Record<string, string>> = {
 /** Bash code that starts the relay, waits until it listens, and leaves no descriptor of it to the program. */
 export function relayScript(node: string): string {
   const start = `exec env -i UV_THREADPOOL_SIZE=1 ${quoted(node)} --v8-pool-size=0 -e ${quoted(RELAY)}`;
-  return `exec 3< <(${start} </dev/null 2>/dev/null) && read -r _ <&3 && exec 3<&- || { echo 'the way to the network could not be opened' >&2; exit 126; }; `;
+  return `exec 3< <(${start} </dev/null 2>/dev/null) && read -r _ <&3 && exec 3<&- || { echo 'the network relay could not be started' >&2; exit 126; }; `;
 }
 
 /** The Node that runs the relay: this process's own, at a path where programs do not look for it. */

@@ -17,11 +17,11 @@ const SENTENCES: Readonly<Record<string, string>> = {
   invalid_scope:
     'The provider does not know one of the scopes, or does not grant it to this client: correct the client’s scopes.',
   unauthorized_client: 'The provider does not let this client ask: check its settings at the provider.',
-  invalid_request: 'The provider finds fault with the request: check the client’s addresses and parameters.',
+  invalid_request: 'The provider rejects the request: check the client’s addresses and parameters.',
   unsupported_response_type: 'The provider gives no codes to this client: check its settings at the provider.',
   server_error: 'The provider had a fault of its own. Try again later.',
   temporarily_unavailable: 'The provider is overloaded or down. Try again later.',
-  redirect_uri_mismatch: 'The provider does not know our address: register the redirect URI at the provider.',
+  redirect_uri_mismatch: 'The provider does not know the redirect URI: register it at the provider.',
 };
 
 export interface Connected {

@@ -10,7 +10,7 @@ export interface LiveToken {
 }
 
 /** A person must reconnect: the stored failure is returned without another request to the provider. */
-const MARKED = { kind: 'gone', message: 'its provider took it no longer when it was asked last' } as const;
+const MARKED = { kind: 'gone', message: 'its provider refused it at the last request' } as const;
 
 /**
  * The live access token of an `oauth2` or `service_account` secret: from its row while it is fresh, else by a single

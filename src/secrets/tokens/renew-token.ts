@@ -123,7 +123,7 @@ async function versionAfter(
 }
 
 const MAYBE_SPENT =
-  'an exchange before this one was cut off before its answer was stored, so its refresh token may have been spent by it';
+  'an earlier exchange was interrupted before its answer was stored, so the refresh token may be used up';
 
 /**
  * Records the failure and deletes nothing: after an outage the old token stays, and an invalid grant waits for a
@@ -154,7 +154,7 @@ async function fail(
 function toFault({ log }: TokenDeps, error: unknown): GrantFault {
   if (error instanceof GrantFault) return error;
   log.error({ err: error }, 'token exchange failed');
-  return new GrantFault('outage', 'the exchange broke off within the service, whose log says why', true);
+  return new GrantFault('outage', 'the exchange failed inside the service: see its log', true);
 }
 
 /** Stores the token of a new connection, so that its first use needs no exchange. */

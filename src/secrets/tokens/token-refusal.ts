@@ -16,7 +16,7 @@ const REFUSALS = {
   outage: {
     kind: 'unavailable',
     code: 'secret/provider-down',
-    say: (name, why) => `no token can be had for the secret ${name} just now: ${why}`,
+    say: (name, why) => `no token is available for the secret ${name} now: ${why}`,
   },
 } as const satisfies Record<
   GrantFaultKind,

@@ -27,7 +27,7 @@ class MessageReader {
     this.#held = Buffer.concat([this.#held, chunk]);
     while (this.#held.length >= 4) {
       const length = this.#held.readUInt32BE(0);
-      if (length === 0 || length > MAX_MESSAGE) throw new WireFault('a message has a length that no agent takes');
+      if (length === 0 || length > MAX_MESSAGE) throw new WireFault('a message has an invalid length');
       if (this.#held.length < 4 + length) return;
       const message = this.#held.subarray(4, 4 + length);
       this.#held = this.#held.subarray(4 + length);

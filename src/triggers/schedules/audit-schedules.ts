@@ -60,6 +60,6 @@ async function findUnfired(sql: Sql, now: number): Promise<ScheduleFault[]> {
     const [due] = nextTimes(row, row.settledUntil.getTime(), 1, now - LATE_MS);
     if (due === undefined) return [];
     const { workspace, flow } = row;
-    return [{ workspace, flow, says: `was due at ${new Date(due).toISOString()}, and nothing became of it` }];
+    return [{ workspace, flow, says: `was due at ${new Date(due).toISOString()}, and has no outcome` }];
   });
 }

@@ -71,7 +71,7 @@ async function waitOf(
   const [run] = await liveScheduled(sql, ref);
   const waiting = await countWaiting(sql, ref);
   if (run === undefined && waiting === 0) return null;
-  const reason = run === undefined ? 'others wait before it' : `run ${run} of this schedule still went`;
+  const reason = run === undefined ? 'others wait before it' : `run ${run} of this schedule was still running`;
   if (overlap === 'skip' && !isMadeUp) return { outcome: 'skipped', reason };
   if (waiting >= MOST_WAITING) return { outcome: 'skipped', reason: `${MOST_WAITING} times wait already` };
   return { outcome: 'waiting', reason };

@@ -63,7 +63,7 @@ describe('an option is set or removed on its own line', () => {
     [SAMPLE, 1, { 'not a key': 1 }, 'cannot be an option'],
     [SAMPLE, 1, { when: 'a\nb' }, 'on one line'],
     [SAMPLE, 1, { when: { a: 1 } }, 'on one line'],
-    ['## A\n\n- id: a\n- stray\n', 1, { id: 'b' }, 'mend it first'],
+    ['## A\n\n- id: a\n- stray\n', 1, { id: 'b' }, 'fix it first'],
     ['---\na: 1\n', 1, { id: 'b' }, 'cannot be read'],
   ])('is refused with a reason (%#)', (text, n, options, why) => {
     expect(reason(setOptions(text, n, options))).toContain(why);

@@ -250,12 +250,12 @@ describe('triggers', () => {
     check({ ...AGENTS, 'flows/f.md': `---\n${keys.join('\n')}\n---\n\n## A @writer\n\nx` }).issues;
 
   test.each([
-    ['acme.com', 'Write `@acme.com` for everybody there.'],
-    ['*@acme.com', 'Write `@acme.com` for everybody there.'],
-    ['@*.acme.com', 'Write `@acme.com` for everybody there.'],
+    ['acme.com', 'Write `@acme.com` for everyone at that domain.'],
+    ['*@acme.com', 'Write `@acme.com` for everyone at that domain.'],
+    ['@*.acme.com', 'Write `@acme.com` for everyone at that domain.'],
     ['Ada <ada@acme.com>', 'Write `ada@acme.com`.'],
-    ['nope', 'Write a whole address, `ada@acme.com`, or `@acme.com` for everybody there.'],
-    ['@', 'Write a whole address, `ada@acme.com`, or `@acme.com` for everybody there.'],
+    ['nope', 'Write a whole address, `ada@acme.com`, or `@acme.com` for everyone at that domain.'],
+    ['@', 'Write a whole address, `ada@acme.com`, or `@acme.com` for everyone at that domain.'],
   ])('from: %s is a warning that says what to write', (from, hint) => {
     const message = `\`from\`: no mail is from \`"${from}"\`.`;
     expect(issues('trigger: email', `from: ["${from}", ada@acme.com]`)).toMatchObject([

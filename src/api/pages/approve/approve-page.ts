@@ -83,8 +83,8 @@ function endedPage(link: OpenedLink, decision: NonNullable<OpenedLink['decision'
   const word = DECIDED[decision.decision];
   const said = word
     ? html`${word}${by && ` by ${by}`} on ${time(at)}.`
-    : html`The run went on, or ended, without a decision on ${time(at)}.`;
-  const late = done ? 'You can close this page.' : 'It waits for no decision any more.';
+    : html`The run continued, or ended, without a decision on ${time(at)}.`;
+  const late = done ? 'You can close this page.' : 'It no longer waits for a decision.';
   return page(
     word ?? 'Nothing waits here',
     html`${fault && html`<p class="bad" role="alert">${fault}</p>`}

@@ -7,7 +7,7 @@ const NAMED = 100;
 /** The blob store has no unreferenced content, except what the sweep has yet to free. */
 export const blobs: Check = {
   remedy:
-    'They cost room and no more. The API process frees them by its hourly sweep, within two days: see that one runs, and what its log says of blobs.',
+    'They only take up space. The API process frees them by its hourly sweep, within two days: check that one runs, and what it logs about blobs.',
   async find({ deps, root }) {
     if (root !== null) return [];
     // The sweep frees content within a day; allow one more.

@@ -5,7 +5,7 @@ const OF_RUN = [...RUN_TABLES, 'slot', 'slot_lane'];
 
 /** No row references a deleted run, workspace or plan. */
 export const orphans = rowCheck(
-  'Rows of what is gone cost room and no more: delete them by this id, and report it.',
+  'Orphaned rows only take up space: delete them by this id, and report it.',
   ...OF_RUN.map(
     (table) => `SELECT x.run_id AS run, format('is gone, but has %s rows in ${table}', count(*)) AS says FROM ${table} x
       WHERE ($1::text IS NULL OR x.run_id = $1) AND NOT EXISTS (SELECT 1 FROM run WHERE id = x.run_id) GROUP BY x.run_id`,

@@ -4,7 +4,7 @@ import { type Check, type Fault, IN_SCOPE, type Scene } from '../check.js';
 /** A program and its folder exist only for a run that is working. */
 export const sandboxes: Check = {
   remedy:
-    'The worker of that machine ends and removes what is left within a minute: see that it lives; a process that stays can be killed.',
+    'The worker of that machine ends and removes what is left within a minute: check that it is alive; a process that stays can be killed.',
   async find(scene) {
     const registered = await scene.deps.db.query<Fault>(
       `SELECT x.run_id AS run, format('does not work on lane %s, but program %s is registered for it', x.lane, x.pid) AS says

@@ -7,7 +7,7 @@ import type { Check } from '../check.js';
  */
 export const schedules: Check = {
   remedy:
-    'A worker’s loops mend this within ten minutes, but not what was started twice, nor a schedule that cannot be read: deploy the flow of such a one with another cron line. See that a worker lives, look again then, and report what stays.',
+    'A worker’s loops repair this within ten minutes, except runs that were started twice and schedules that cannot be read. Deploy the flow of such a schedule with another cron line. Check that a worker is alive, run the doctor again, and report what stays.',
   async find({ deps, root }) {
     if (root !== null) return [];
     // Use the database's clock, which may differ from this machine's.

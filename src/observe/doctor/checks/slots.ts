@@ -2,7 +2,7 @@ import { IN_SCOPE, rowCheck } from '../check.js';
 
 /** Ended runs hold no slot and wait for none, and no key has more holders than slots. */
 export const slots = rowCheck(
-  'A worker’s sweep frees it within seconds: see that one lives, and look again then.',
+  'A worker’s sweep frees it within seconds: check that one is alive, then run the doctor again.',
   `SELECT r.id AS run, 'has ended, but holds a slot of its flow’s concurrency' AS says
     FROM slot s JOIN run r ON r.id = s.run_id WHERE s.held AND r.finished_at IS NOT NULL AND ${IN_SCOPE}`,
   `SELECT r.id AS run, 'has ended, but waits for a slot' AS says

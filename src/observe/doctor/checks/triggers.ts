@@ -6,7 +6,7 @@ const DELIVERED = (r: string) =>
 
 /** Accepted deliveries and raised events start their runs once, within moments. */
 export const triggers = rowCheck(
-  'A worker’s loops begin what waits within a second: see that one lives. A run that is doubled or lost cannot be mended: report it with its delivery (GET …/hooks/<flow>/deliveries).',
+  'A worker’s loops start what waits within a second: check that one is alive. A doubled or lost run cannot be repaired: report it with its delivery (GET …/hooks/<flow>/deliveries).',
   `SELECT NULL::text AS run, format('The burst %s of flow %s (workspace %s) was due at %s, and its run is not begun.', b.key, b.flow,
       b.workspace_id, to_char(b.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')) AS says
     FROM burst b WHERE b.due_at < now() - interval '1 minute' AND $1::text IS NULL`,

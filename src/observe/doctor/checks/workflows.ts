@@ -10,7 +10,7 @@ const AT_ONCE = 20;
 
 /** Each live run, and no other, has an open workflow or an outbox row that will start it. */
 export const workflows: Check = {
-  remedy: 'A worker’s reconciler mends this within two minutes: see that one lives, and look again then.',
+  remedy: 'A worker’s reconciler repairs this within two minutes: check that one is alive, then run the doctor again.',
   async find(scene) {
     const { db, workflows: temporal } = scene.deps;
     const open = new Set<string>();
