@@ -24,7 +24,7 @@ const { gradeAttempt } = proxyActivities<EvalActivities>({
 });
 
 const AT_ONCE = 4;
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 /**
  * One run of an eval: four attempts at once, each with its own run and its grading. The results are in the database.
@@ -64,7 +64,7 @@ async function runAttempt(evalRunId: string, k: number): Promise<'on' | 'over'> 
     }).then(() => true, unlessCancelled);
     if ((await gradeAttempt(evalRunId, k)) === 'graded') return 'on';
     // The run is open under a workflow that is not our child, or its workflow was cut short: look again after a pause.
-    if (!ended) await sleep(LOOK_MS);
+    if (!ended) await sleep(POLL_MS);
   }
 }
 

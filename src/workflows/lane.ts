@@ -10,7 +10,7 @@ import {
 } from '@temporalio/workflow';
 import type { LaneRef, RunActivities, Stop } from './contract.js';
 import type { runFlow } from './run-flow.js';
-import { beginAnew, border, during, isTimeToBeginAnew, type RunState } from './run-state.js';
+import { canContinueAsNew, continueRunAsNew, during, holdIfDue, type RunState } from './run-state.js';
 
 const { advance } = proxyActivities<RunActivities>({
   startToCloseTimeout: '10 years',
@@ -23,7 +23,7 @@ const { advance } = proxyActivities<RunActivities>({
 });
 const { tick } = proxyActivities<RunActivities>({ startToCloseTimeout: '30 seconds' });
 
-const CHILD_LOOK_MS = 5_000;
+const CHILD_POLL_MS = 5_000;
 
 type Follow = {
   [K in Stop['kind']]: (stop: Extract<Stop, { kind: K }>, ref: LaneRef, run: RunState) => Promise<boolean>;
@@ -56,11 +56,11 @@ const follow: Follow = {
     return true;
   },
   subflow: async ({ runId, also = [] }, _ref, run) => {
-    await border(run);
+    await holdIfDue(run);
     const ids = also.length > 0 && patched('2026-11-children') ? [runId, ...also] : [runId];
     const ended = await during(run, 'children', () => Promise.all(ids.map(followChild)));
     // A child's row may still be open under a workflow that is not our child: look again after a pause.
-    if (ended.includes(false)) await sleep(CHILD_LOOK_MS);
+    if (ended.includes(false)) await sleep(CHILD_POLL_MS);
     return true;
   },
 };
@@ -103,8 +103,8 @@ export async function runLane(ref: LaneRef, run: RunState): Promise<Stop['kind']
   try {
     await waitForTime(ref.lane, run);
     for (let stops = 0; ; stops += 1) {
-      await border(run);
-      if (stops > 0 && isTimeToBeginAnew(run)) await beginAnew(ref.runId, run);
+      await holdIfDue(run);
+      if (stops > 0 && canContinueAsNew(run)) await continueRunAsNew(ref.runId, run);
       run.turn += 1;
       const { turn } = run;
       const stop = await during(run, 'busy', () => advance({ ...ref, turn }));

@@ -1,7 +1,7 @@
 import { CancellationScope, ContinueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import { approval, event, type RunActivities, type RunInput, waiting } from './contract.js';
 import { runLane } from './lane.js';
-import { allAtRest, beginAnew, newRunState } from './run-state.js';
+import { allLanesHold, continueRunAsNew, newRunState } from './run-state.js';
 
 const { close } = proxyActivities<RunActivities>({ startToCloseTimeout: '1 minute' });
 
@@ -14,7 +14,10 @@ export async function runFlow({ runId, turn = 0, later = {} }: RunInput): Promis
   setHandler(event, (park) => void run.woken.add(park));
   setHandler(waiting, () => [...run.open]);
   try {
-    await Promise.race([runLane({ runId, lane: 'main' }, run), allAtRest(run).then(() => beginAnew(runId, run))]);
+    await Promise.race([
+      runLane({ runId, lane: 'main' }, run),
+      allLanesHold(run).then(() => continueRunAsNew(runId, run)),
+    ]);
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     await CancellationScope.nonCancellable(() => close(runId));

@@ -46,10 +46,10 @@ export function newRunState(turn: number, later: Readonly<Record<string, number>
 
 /**
  * A point where a lane may be handed over: before an advance and before a child. The lane continues at once unless the
- * history is long. Then it holds here, as other lanes do at their borders, parks and waits, until a new execution takes
+ * history is long. Then it holds here, as other lanes do between advances, at parks and in waits, until a new execution takes
  * all of them over.
  */
-export async function border(run: RunState): Promise<void> {
+export async function holdIfDue(run: RunState): Promise<void> {
   run.holding ||= isTimeToHold(run) && mayHold(run);
   if (run.holding) await condition(() => false);
 }
@@ -79,12 +79,12 @@ function mayHold({ long }: RunState): boolean {
  * Whether the main lane, alone, may continue as new between two stops, where no lane has to hold. Release 0.1.0 did the
  * same, so its workers can replay it.
  */
-export function isTimeToBeginAnew(run: RunState): boolean {
+export function canContinueAsNew(run: RunState): boolean {
   return run.lanes === 1 && !run.holding && workflowInfo().continueAsNewSuggested;
 }
 
 /** Resolves when all lanes hold and nothing runs. Never resolves for a cancelled run, which ends by itself. */
-export function allAtRest(run: RunState): Promise<void> {
+export function allLanesHold(run: RunState): Promise<void> {
   const root = CancellationScope.current();
   return CancellationScope.nonCancellable(() =>
     condition(() => run.holding && run.busy === 0 && run.children === 0 && !root.consideredCancelled),
@@ -95,7 +95,7 @@ export function allAtRest(run: RunState): Promise<void> {
  * Continues as new, with an empty history. The new execution starts each open lane with `advance`, which reads the
  * lane's position from the database, including a decision whose signal arrives at this moment. Never returns.
  */
-export function beginAnew(runId: string, { turn, later }: RunState): Promise<never> {
+export function continueRunAsNew(runId: string, { turn, later }: RunState): Promise<never> {
   const kept = later.size === 0 ? {} : { later: Object.fromEntries(later) };
   return continueAsNew<typeof runFlow>({ runId, turn, ...kept });
 }

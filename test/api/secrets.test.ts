@@ -211,14 +211,14 @@ test('security 18: bytes that were put in another place or under another version
     );
   await move('PLACE_A', 'PLACE_B');
   await expect(open('PLACE_B')).rejects.toThrow(CannotOpen);
-  await expect(open('PLACE_B')).rejects.toThrow('the secret PLACE_B does not open');
+  await expect(open('PLACE_B')).rejects.toThrow('the secret PLACE_B cannot be decrypted');
   await app.deps.db.query(`UPDATE secret SET version = 2 WHERE tenant_id = $1 AND name = 'PLACE_A'`, [app.tenant]);
-  await expect(open('PLACE_A')).rejects.toThrow('the secret PLACE_A does not open');
+  await expect(open('PLACE_A')).rejects.toThrow('the secret PLACE_A cannot be decrypted');
   await app.deps.db.query(
     `UPDATE secret SET version = 1, workspace_id = $2 WHERE tenant_id = $1 AND name = 'PLACE_A'`,
     [app.tenant, ws.id],
   );
-  await expect(open('PLACE_A')).rejects.toThrow('the secret PLACE_A does not open');
+  await expect(open('PLACE_A')).rejects.toThrow('the secret PLACE_A cannot be decrypted');
   await put({ name: 'PLACE_B', value: 'stored-once-more' });
   expect(await open('PLACE_B')).toMatchObject({ value: 'stored-once-more', version: 2 });
 });

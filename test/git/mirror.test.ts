@@ -166,7 +166,7 @@ describe('a mirror that fails', () => {
     git(server.folder, 'update-ref', 'refs/heads/stray', other);
     await work();
     expect((await repo()).mirror.lastError).toBe(
-      `127.0.0.1:${server.port} did not take refs/heads/stray [remote rejected] (deletion prohibited)`,
+      `127.0.0.1:${server.port} rejected refs/heads/stray [remote rejected] (deletion prohibited)`,
     );
     expect(Object.keys(server.refs())).toEqual(['refs/heads/main', 'refs/heads/stray']);
   });

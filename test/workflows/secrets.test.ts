@@ -276,7 +276,7 @@ test('a secret that cannot be opened fails the step by its name', async () => {
   await app.deps.db.query(
     `UPDATE secret SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1) WHERE name = 'BROKEN'`,
   );
-  expect((await runIt(workspace)).run.error).toContain('the secret BROKEN does not open');
+  expect((await runIt(workspace)).run.error).toContain('the secret BROKEN cannot be decrypted');
 });
 
 describe('security 18: what fails tells no secret', () => {
