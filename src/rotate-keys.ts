@@ -46,7 +46,7 @@ function report({ rewrapped, stuck, byKey }: Rotation, ids: readonly string[]): 
     const count = byKey.get(id) ?? 0;
     say(
       count === 0
-        ? `The key "${id}" wraps no secret any more. Taking it out of the list ends the links that it signed.`
+        ? `The key "${id}" no longer wraps a secret. Links that it signed stop working when you remove it from the list.`
         : `The key "${id}" still wraps ${count}: keep it.`,
     );
   }

@@ -1,4 +1,4 @@
-/** A fault that the person at the screen can mend: it is printed as it is, without a stack. */
+/** An error that the user can fix: it is printed without a stack. */
 export class SetupError extends Error {}
 
 const HEARTBEAT_MS = 5_000;

@@ -128,7 +128,7 @@ export const CliDecided = z
 
 /** Loose, since mail programs add keys to a page's address. */
 export const SignInQuery = z.looseObject({
-  next: z.string().max(2_000).optional().describe('A path of this service to go on to'),
+  next: z.string().max(2_000).optional().describe('A path of this service to continue at'),
   error: z.string().max(50).optional(),
 });
 export const SignInForm = z.strictObject({ email: Email, password: Password, next: z.string().max(2_000).optional() });

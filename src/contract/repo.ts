@@ -69,7 +69,7 @@ export const RepoAction = z
     z.strictObject({ action: z.literal('drop-pending') }),
     z.strictObject({
       action: z.literal('mirror'),
-      url: z.string().min(1).max(2_000).nullable().describe('Null: no mirror any more'),
+      url: z.string().min(1).max(2_000).nullable().describe('Null removes the mirror'),
       https: z.boolean().default(true).describe('false: http too, to hosts that the operator opened'),
     }),
     z.strictObject({ action: z.literal('mirror-now') }),

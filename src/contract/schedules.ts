@@ -37,7 +37,7 @@ const ScheduleBody = z
           runId: z.string().nullable(),
         }),
       )
-      .describe('What became of the latest times, the newest first'),
+      .describe('The outcome of the latest times, newest first'),
   })
   .meta({ id: 'Schedule' });
 

@@ -72,7 +72,7 @@ function alone({ folder, inside: { gitdir } }: Quarantine): Repository {
   return { gitdir, env: { GIT_OBJECT_DIRECTORY: folder } };
 }
 
-/** How many bytes of a refused pack are read, so that the client goes on to read the answer. */
+/** How many bytes of a refused pack are read, so that the client then reads the answer. */
 const READ_ON = 1_024 * MIB;
 
 /** Reads a refused pack to its end, since a git client reads the answer only after it has sent everything. */

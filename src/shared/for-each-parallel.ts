@@ -1,6 +1,6 @@
 /**
  * Does the work for each item, for at most `atOnce` at a time. Rejects with the first error at once. The work for the
- * other items goes on meanwhile, until `atOnce` items have failed.
+ * other items continues meanwhile, until `atOnce` items have failed.
  */
 export async function forEachParallel<T>(
   items: readonly T[],

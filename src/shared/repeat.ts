@@ -20,7 +20,7 @@ export type Round = (signal: AbortSignal) => Promise<unknown>;
 
 /** Several loops, which end together. */
 export interface Loops {
-  /** Ends the loops at once: none starts a round any more. Resolves when no round runs any more. */
+  /** Ends the loops at once: none starts another round. Resolves when no round is running. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function pauseAfter({ everyMs, atLeastMs = everyMs }: Pace, tookMs: numbe
   return Math.min(Math.max(everyMs, tookMs * SHARE), atLeastMs);
 }
 
-/** Repeats the work until `end`, which resolves when no round runs any more. A failed round is retried. */
+/** Repeats the work until `end`, which resolves when no round is running. A failed round is retried. */
 export function repeat(log: Log, pace: Pace, work: Round): { end(): Promise<void> } {
   const { name } = pace;
   const ended = new AbortController();

@@ -41,7 +41,7 @@ export type Stop =
 export interface RunActivities {
   /** Runs the lane's steps, in sandboxes, up to its next stop. Safe to repeat: the call journal is the truth. */
   advance(turn: Turn): Promise<Stop>;
-  /** A park's timer fired: remind, escalate, expire or complete it. A decision that came first stands. */
+  /** A park's timer fired: remind, escalate, expire or complete it. A decision that came first counts. */
   tick(park: string): Promise<void>;
   /** Closes the rows of a run that was cut short. */
   close(runId: string): Promise<void>;
@@ -94,7 +94,7 @@ export interface ApplyPushInput {
 }
 
 export interface PushActivities {
-  /** Applies the workspace's waiting push. `waiting` while runs are live; `done` when no push waits any more. */
+  /** Applies the workspace's waiting push. `waiting` while runs are live; `done` when no push waits. */
   applyPendingPush(workspaceId: string): Promise<'waiting' | 'done'>;
 }
 

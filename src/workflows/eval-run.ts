@@ -63,7 +63,7 @@ async function runAttempt(evalRunId: string, k: number): Promise<'on' | 'over'> 
       parentClosePolicy: 'REQUEST_CANCEL',
     }).then(() => true, unlessCancelled);
     if ((await gradeAttempt(evalRunId, k)) === 'graded') return 'on';
-    // The run is open under a workflow that is not our child, or its workflow was cut short: look again after a pause.
+    // The run is open under a workflow that is not our child, or its workflow was cut short: check again after a pause.
     if (!ended) await sleep(POLL_MS);
   }
 }

@@ -59,7 +59,7 @@ const follow: Follow = {
     await holdIfDue(run);
     const ids = also.length > 0 && patched('2026-11-children') ? [runId, ...also] : [runId];
     const ended = await during(run, 'children', () => Promise.all(ids.map(followChild)));
-    // A child's row may still be open under a workflow that is not our child: look again after a pause.
+    // A child's row may still be open under a workflow that is not our child: check again after a pause.
     if (ended.includes(false)) await sleep(CHILD_POLL_MS);
     return true;
   },

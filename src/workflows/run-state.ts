@@ -58,7 +58,7 @@ function isTimeToHold(run: RunState): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
   if (!continueAsNewSuggested) return false;
   run.long ??= historyLength;
-  // With this many lanes, starting them again would fill the next history as quickly, over and over.
+  // With this many lanes, starting them again would fill the next history as quickly, again and again.
   if (historyLength < 2 * EVENTS_A_LANE * run.lanes) return false;
   // Holding would stop this lane for a sibling's hour of work, or for a child that waits for a person. Wait until it is
   // needed.

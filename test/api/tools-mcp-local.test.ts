@@ -204,7 +204,7 @@ test('a list that changes is seen: a new tool by the next step, a tool that is g
   const gone = before.find(({ ref }) => ref === 'srv.count');
   expect(await gone?.run({}, { ...context, callKey: 'k' })).toMatchObject({
     isError: true,
-    text: expect.stringMatching(/^srv: it has no tool count any more: it has env, args, .* and \d+ more$/),
+    text: expect.stringMatching(/^srv: it no longer has a tool count: it has env, args, .* and \d+ more$/),
   });
   expect(await fails('srv__throw', {})).toContain('thrown inside');
 });

@@ -90,7 +90,7 @@ test('security 18: the install key is changed as the README says, over restarts 
     code: 0,
     said: expect.stringContaining('1 wrapped again; 1 are under the key "k2".'),
   });
-  expect(rotated.said).toContain('The key "k1" wraps no secret any more.');
+  expect(rotated.said).toContain('The key "k1" no longer wraps a secret.');
   expect(await rotate({ ...env, SERVICE_KEYS: `${k2},${k1}` })).toMatchObject({
     code: 0,
     said: expect.stringContaining('0 wrapped again'),

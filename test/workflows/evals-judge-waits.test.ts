@@ -167,7 +167,7 @@ test('a judge’s call that its worker dies of is made on its own, then given up
   expect(run.cases[0]).toMatchObject({
     passed: false,
     error:
-      'the judge failed: the worker ended or was blocked 7 times during one call of the judge, so the call is not made again: mend its cause, then run the eval again',
+      'the judge failed: the worker ended or was blocked 7 times during one call of the judge, so the call is not made again: fix its cause, then run the eval again',
   });
   expect(await heldBy(id)).toBe(0n);
 });

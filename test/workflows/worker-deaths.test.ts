@@ -212,7 +212,7 @@ test('a call during which the worker died many times is made on its own, then gi
   expect(stop).toEqual({ kind: 'failed' });
   expect(run).toMatchObject({ status: 'failed', steps: [{ status: 'completed' }, { status: 'failed' }] });
   expect(run.error).toBe(
-    `the worker ended or was blocked ${most} times during one model call of Two, so the call is not made again: mend its cause, then rerun from this step`,
+    `the worker ended or was blocked ${most} times during one model call of Two, so the call is not made again: fix its cause, then rerun from this step`,
   );
   heal();
   const rerun = await app.post(`/api/workspaces/${workspace}/runs/${runId}/rerun`, { step: 2 });

@@ -97,7 +97,7 @@ const getApprove = defineRoute({
         description: 'What waits, or how it was decided',
         content: { 'text/html': { schema: { type: 'string' as const } }, 'application/json': { schema: OpenedLink } },
       },
-      403: jsonResponse(ErrorBody, 'The recipient of the link may not decide, or not any more'),
+      403: jsonResponse(ErrorBody, 'The recipient of the link may not decide, or no longer'),
     },
   }),
   handle: async (c) => {

@@ -14,7 +14,7 @@ const getHome = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/',
-    summary: 'A page that says that the service runs, and where to go on',
+    summary: 'A page that says that the service runs, and where to continue',
     tags: ['Operations'],
     request: { query: AnyQuery },
     responses: { 200: rawResponse('text/html', 'The page') },

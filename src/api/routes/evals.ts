@@ -118,7 +118,10 @@ const postEvalRun = defineRoute({
     summary: 'Run an eval, or some of its cases',
     tags: ['Evals'],
     request: { params: EvalParams, body: jsonBody(RunEval) },
-    responses: { ...acceptedResponse(StartedEval, 'The eval run is kept, and goes on by itself'), ...spentResponse },
+    responses: {
+      ...acceptedResponse(StartedEval, 'The eval run is stored, and continues by itself'),
+      ...spentResponse,
+    },
   }),
   handle: async (c) => {
     const { ws: workspace, eval: name } = c.req.valid('param');

@@ -25,7 +25,7 @@ const postEvent = defineRoute({
       query: EventQuery,
       body: { content: { '*/*': { schema: z.unknown() } } },
     },
-    responses: okResponse(Released, 'The event is kept; the run goes on by itself'),
+    responses: okResponse(Released, 'The event is stored; the run continues by itself'),
   }),
   handle: async (c) => {
     await findRunOfToken(c);

@@ -37,7 +37,7 @@ const getDeliveries = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/hooks/{flow}/deliveries',
-    summary: 'The deliveries of a flow, newest first, with what became of each',
+    summary: 'The deliveries of a flow, newest first, with the outcome of each',
     tags: ['Triggers'],
     request: { params: OfHook, query: Page },
     responses: okResponse(Deliveries),
@@ -60,7 +60,7 @@ const postRedelivery = defineRoute({
     tags: ['Triggers'],
     request: { params: OfDelivery },
     responses: {
-      ...acceptedResponse(Redelivered, 'The run is kept, and goes on by itself'),
+      ...acceptedResponse(Redelivered, 'The run is stored, and continues by itself'),
       ...okResponse(Skipped),
       ...spentResponse,
     },
@@ -90,7 +90,7 @@ const postHook = defineRoute({
       body: { content: { '*/*': { schema: z.unknown() } } },
     },
     responses: {
-      ...acceptedResponse(HookStarted, 'The run is kept, and goes on by itself'),
+      ...acceptedResponse(HookStarted, 'The run is stored, and continues by itself'),
       ...okResponse(HookPassed, 'Nothing was started: a filter, on_limit: skip, or a challenge'),
       ...spentResponse,
     },
@@ -116,7 +116,7 @@ const postMail = defineRoute({
     tags: ['Triggers'],
     request: { params: HookParams, query: HookQuery, body: { content: { '*/*': { schema: z.unknown() } } } },
     responses: {
-      ...acceptedResponse(MailStarted, 'The run is kept, and goes on by itself'),
+      ...acceptedResponse(MailStarted, 'The run is stored, and continues by itself'),
       ...okResponse(HookPassed, 'Nothing was started: a filter, a loop, or on_limit: skip'),
       ...spentResponse,
     },

@@ -11,7 +11,7 @@ const getNotifications = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/api/notifications',
-    summary: 'What was sent to whom in the last month, and what became of it',
+    summary: 'What was sent to whom in the last month, and the outcome',
     tags,
     request: { query: Page },
     responses: okResponse(NotificationList, 'The newest first'),
@@ -25,7 +25,7 @@ const postNotificationTest = defineRoute({
   route: createRoute({
     method: 'post',
     path: '/api/notifications/test',
-    summary: 'Send a test to where notifications go, and say what became of it',
+    summary: 'Send a test to where notifications go, and return the outcome',
     tags,
     request: { body: jsonBody(TestNotification) },
     responses: okResponse(TestedNotification, 'Each target with its outcome'),

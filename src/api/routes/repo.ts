@@ -68,7 +68,7 @@ const getCodePushes = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/repo/pushes',
-    summary: 'The pushes of code hosts, newest first, with what became of each',
+    summary: 'The pushes of code hosts, newest first, with their outcomes',
     tags: ['Repo'],
     request: { params: WorkspaceParams, query: Page },
     responses: okResponse(CodePushes),

@@ -60,7 +60,7 @@ const approveRun = defineRoute({
       'A request that names nothing decides the one gate that is open when it arrives. If it is sent again after a lost answer or by a double click, it may decide the gate of the next step, which was not read. Send round and digest of the gate as read, or an Idempotency-Key, to prevent that.',
     tags: ['Runs'],
     request: { params: RunParams, body: jsonBody(DecideRun) },
-    responses: okResponse(Decided, 'The decision is kept; the run goes on by itself'),
+    responses: okResponse(Decided, 'The decision is stored; the run continues by itself'),
   }),
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
@@ -228,7 +228,7 @@ const rerunOneRun = defineRoute({
     tags: ['Runs'],
     request: { params: RunParams, body: jsonBody(RerunRun) },
     responses: {
-      ...acceptedResponse(Started, 'A new run is kept, and goes on by itself; the old one is left as it is'),
+      ...acceptedResponse(Started, 'A new run is stored, and continues by itself; the old one does not change'),
       ...okResponse(Skipped, 'No run was made (on_limit: skip)'),
       ...spentResponse,
     },
@@ -253,7 +253,7 @@ const startFlow = defineRoute({
     tags: ['Runs'],
     request: { params: WorkspaceParams.extend({ flow: nameParam('The flow’s name') }), body: jsonBody(StartRun) },
     responses: {
-      ...acceptedResponse(Started, 'The run is kept, and goes on by itself'),
+      ...acceptedResponse(Started, 'The run is stored, and continues by itself'),
       ...okResponse(Skipped, 'No run was made (on_limit: skip)'),
       ...spentResponse,
     },
@@ -285,7 +285,7 @@ const startAgent = defineRoute({
     tags: ['Runs'],
     request: { params: WorkspaceParams.extend({ agent: nameParam('The agent’s name') }), body: jsonBody(StartAgent) },
     responses: {
-      ...acceptedResponse(Started, 'The run is kept, and goes on by itself'),
+      ...acceptedResponse(Started, 'The run is stored, and continues by itself'),
       ...okResponse(Skipped),
       ...spentResponse,
     },

@@ -14,6 +14,6 @@ export function checkPrecondition(path: string, current: string | null, { match,
     new Refusal('precondition_failed', message, { code: 'source/moved-on', sha: current });
   if (absent && current !== null) throw failed(`${path} exists already; read it, then change it with If-Match`);
   if (match === undefined) return;
-  if (current === null) throw failed(`${path} does not exist any more`);
+  if (current === null) throw failed(`${path} no longer exists`);
   if (match !== 'any' && !match.includes(current)) throw failed(`${path} has changed since you read it; read it again`);
 }

@@ -187,7 +187,7 @@ export function assertNotPoison(
   if (deaths.alone < MOST_ALONE) return;
   const count = deaths.inCompany + deaths.alone;
   throw new Poison(
-    `the worker ended or was blocked ${count} times during ${call}, so the call is not made again: mend its cause, then ${cure}`,
+    `the worker ended or was blocked ${count} times during ${call}, so the call is not made again: fix its cause, then ${cure}`,
   );
 }
 

@@ -137,7 +137,7 @@ async function claim(deps: Deps, limit: number): Promise<OutboxRow[][]> {
 
 /**
  * Sends the rows of one run in order, so that no signal overtakes its start. Returns the error of the row that could not
- * be sent, whose run it has put off.
+ * be sent, whose run it has postponed.
  */
 async function sendRun(deps: Deps, rows: readonly OutboxRow[]): Promise<unknown> {
   const began = performance.now();

@@ -4,7 +4,7 @@ import { endRuns } from './end-runs.js';
 
 /**
  * Ends a run that was cut short (lost, poisoned, or cancelled from outside) and the runs under it. A run that has ended
- * is left unchanged. None of its lanes can write any more. Returns true if this call ended it.
+ * is left unchanged. Its lanes can no longer write. Returns true if this call ended it.
  */
 export async function closeRun(db: Db, runId: string, why: string): Promise<boolean> {
   return db.transaction(async (sql) => {

@@ -32,7 +32,7 @@ export async function endRuns(
       SELECT id, last_seq, $4, jsonb_build_object('error', $2::text) FROM r RETURNING run_id AS id`,
       [runIds, end.error, end.stopped, end.stopped ? 'run.stopped' : 'run.failed'],
     );
-    // A live run may have started a child after this statement read the rows: look again.
+    // A live run may have started a child after this statement read the rows: read again.
     if (rows.length === 0) break;
     ended.push(...rows.map(({ id }) => id));
   }

@@ -26,7 +26,7 @@ export interface HeldLane {
 
 /**
  * Works only while the run, and each run above it, holds the slot that its flow's `concurrency` asks for; without one
- * the lane stops in line for it. When the lane has stopped, slots that no lane needs any more go to the next in line.
+ * the lane stops in line for it. When the lane has stopped, unused slots go to the next in line.
  */
 export async function withSlots(held: HeldLane, work: () => Promise<Stop>): Promise<Stop> {
   const { lane } = held;

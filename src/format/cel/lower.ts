@@ -143,7 +143,7 @@ function lowerCall(expr: Expr, call: ValueOf<'callExpr'>, scope: Scope): Expr {
   return replace(expr, 'callExpr', { ...call, args, target: lowerIn(call.target, scope) });
 }
 
-/** Notes the texts that stand on one side, themselves or in a list, when the other side is data. */
+/** Records the texts on one side, alone or in a list, when the other side is data. */
 function noteCompared([left, right]: readonly Expr[], scope: Scope): void {
   if (!left || !right) return;
   for (const [data, other] of [

@@ -25,7 +25,7 @@ interface Authenticated {
 
 /**
  * The person of a session token, with their current role and workspaces; null for an unknown session, or when the
- * person is not a member any more.
+ * person is no longer a member.
  */
 export async function authenticateSession(
   deps: Pick<Deps, 'db'>,

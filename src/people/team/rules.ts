@@ -59,7 +59,7 @@ export async function assertRightsUnchanged(sql: Sql, caller: Caller): Promise<v
            FROM member m JOIN tenant t ON t.id = m.tenant_id WHERE m.id = $1 AND m.tenant_id = $2`,
     values: [caller.person?.id ?? null, caller.tenant],
   });
-  if (!now) throw new Refusal('unauthenticated', 'you are not a member of this account any more');
+  if (!now) throw new Refusal('unauthenticated', 'you are no longer a member of this account');
   const held = covers(now.all ? null : now.workspaces, caller.workspaces);
   if (atLeast(now.role, caller.role) && held) return;
   const need = atLeast(now.role, 'admin') ? caller.role : 'admin';

@@ -53,7 +53,7 @@ export interface Workflows extends Schedules {
   cancelRun(runId: string): Promise<void>;
   /** Terminates a workflow without another workflow task: for workflows without a row. */
   terminateRun(runId: string, reason: string): Promise<void>;
-  /** `missing` when Temporal does not know the workflow (any more). */
+  /** `missing` when Temporal does not, or no longer, know the workflow. */
   describeRun(runId: string): Promise<'running' | 'closed' | 'missing'>;
   /**
    * Starts the test of a tool and waits for its end, with success or failure. An abort cancels it. The result is in its

@@ -15,7 +15,7 @@ export interface LinkOf extends GateOf {
   readonly workspace: string;
 }
 
-/** The recipient of a link in a POST to the account's webhook, which stands for no single person. */
+/** The recipient of a link in a POST to the account's webhook, which is not a single person. */
 export const WEBHOOK = 'webhook';
 
 /**

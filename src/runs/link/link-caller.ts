@@ -22,7 +22,7 @@ const NO_ROLE = 'viewer';
 /**
  * The caller that a link acts for, with their current rights. A member has their current role and counts once across
  * all channels. Refuses removed members, members who can no longer access the workspace or decide, and recipients that
- * neither the gate nor `notify` names any more. An outsider that `notify` names decides as an editor; any other
+ * neither the gate nor `notify` still names. An outsider that `notify` names decides as an editor; any other
  * outsider only where the gate names their address.
  */
 export async function linkCaller(

@@ -152,7 +152,7 @@ export class McpServer implements Server {
 function goneText(name: string, tools: readonly ServerTool[]): string {
   const names = tools.slice(0, MAX_NAMES_SHOWN).map((tool) => tool.name);
   const more = tools.length > names.length ? ` and ${tools.length - names.length} more` : '';
-  return `it has no tool ${name} any more: it has ${names.join(', ') || 'none'}${more}`;
+  return `it no longer has a tool ${name}: it has ${names.join(', ') || 'none'}${more}`;
 }
 
 /** What the model reads of a result: its texts, and the paths of saved files. */
@@ -183,7 +183,7 @@ async function keepFile(
     () => false,
   );
   const size = `${what}, ${content.length} bytes`;
-  return kept ? `[${size}: ${path}]` : `[${size}: it could not be saved, since files/ is not a folder any more]`;
+  return kept ? `[${size}: ${path}]` : `[${size}: it could not be saved, since files/ is no longer a folder]`;
 }
 
 /**

@@ -39,7 +39,7 @@ export const AGENT_KEYS = {
   secrets: key(refs, 'Secrets that its tools may use.'),
   knowledge: key(refs, 'Files of knowledge/ that are pinned into the prompt.'),
   memory: key(memory, 'The folder under memory/ that it may write; `none` is read-only.'),
-  agents: key(refs, 'Agents that it may hand work to.'),
+  agents: key(refs, 'Agents that it may delegate work to.'),
   budget: key(money, 'Most that one step may cost, in USD.'),
   maxTurns: key(integer(1, 500), 'Most model calls a step; 50 when left out.'),
   timeout: key(duration, 'Most that one step may take.'),
