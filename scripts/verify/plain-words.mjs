@@ -4,7 +4,7 @@ import { blankFences } from './links.mjs';
 const CODE = /^(?:src|scripts|bench)\/(?!.*\/generated\/).*\.(?:ts|mjs)$|^prisma\/schema\.prisma$/;
 
 /** The documents that hand-written text is searched in; the generated page has texts of the code. */
-const SEARCHED = /^(README|ARCHITECTURE|CONTRIBUTING)\.md$|^docs\/(?!format\/step-options\.md$).*\.md$/;
+const SEARCHED = /^(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md$|^docs\/(?!format\/step-options\.md$).*\.md$/;
 
 /** Words of the old dialect, also as parts of names, and what to write. @type {readonly (readonly [RegExp, string])[]} */
 const WORDS = [
@@ -17,19 +17,29 @@ const WORDS = [
   [/(?:\b|(?<=[a-z]))[Ss]hel(?:f|ves)(?![a-z])/, 'library'],
   [/\bthe word to\b/i, 'the signal or the notification'],
   [/\bfor ever\b/i, 'forever'],
-  [/(?<!\bthere )\b(?:is|are) no\b(?: longer)?/i, '"is not a …" or "invalid …"'],
+  [/(?<!\bthere )\b(?:is|are) no\b(?! longer\b| more than\b)/i, '"is not a …" or "invalid …"'],
+  [/\b(?:go|goes|going|went|gone) on\b(?! (?:main|line)\b)/i, 'continue'],
+  [/\b(?:put|puts|putting) off\b/i, 'postpone'],
+  [/\bwork(?:s|ed|ing)? off\b/i, 'process'],
+  [/\b(?:what|whatever) becam?es? of\b/i, 'the outcome of'],
+  [/\bany more\b/i, 'no longer'],
+  [/\bfor good\b/i, 'permanently'],
+  [/\bhand(?:s|ed|ing)? (?:on|work)\b/i, 'delegate'],
+  [/\bwithout a word\b/i, 'without an error message'],
+  [/\b(?:un)?heard(?![a-z])/i, 'received or notified'],
+  [/\b(?:is|are) not taken\b/i, 'is not accepted or not supported'],
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix or repair'],
 ];
 
 /** Names that others gave, that the database holds, or that recorded histories depend on. @type {readonly (readonly [RegExp, RegExp])[]} */
 const EXEMPT = [
-  [CODE, /^(?:is|are) no longer$/i],
-  [/^src\/workflows\//, /./],
   // A column.
   [/^prisma\/schema\.prisma$/, /^told$/],
   [/^src\/triggers\/schedules\//, /^told$/],
   [/^src\/(?:sandbox|platform\/embedded)\//, /^nobody$/],
   [/^src\/format\/parse\/ignored\/near-deciders\.ts$/, /^(?:some|any)body$/],
-  [/^src\/engine\/agent\/call-model\.ts$/, /^told$/],
+  // The folder `mend` and its functions.
+  [/^src\/models\//, /^mend(?:ed)?$/],
   [/^scripts\/verify\/plain-words\.mjs$/, /./],
 ];
 

@@ -11,7 +11,7 @@ const BACKOFF = {
   notification: { seconds: [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800], forever: false },
   /** Two hours in all. */
   push: { seconds: [5, 30, 120, 600, 1_800, 3_600], forever: false },
-  /** A row that could not be worked off. */
+  /** A row that could not be processed. */
   row: { seconds: [1, 5, 30], forever: true },
   /** Temporal did not answer. */
   outbox: { seconds: [0.5, 1, 2, 4, 8, 15, 30], forever: true },

@@ -138,7 +138,7 @@ test('links to missing files and headings are found, and those in code or into t
 
 test('a document with an odd word is refused with the plain one, and other files are left alone', () => {
   const text = '# Told\n\n```\nnobody\n```\n\n`anew` and there is no gap. It is no gap.\n';
-  const faults = checkPlainWords(files({ 'docs/a.md': text, 'CHANGELOG.md': text, 'test/a.ts': text }));
+  const faults = checkPlainWords(files({ 'docs/a.md': text, 'LICENSE.md': text, 'test/a.ts': text }));
   expect(faults).toEqual([
     'docs/a.md:1: "Told" is not a plain word here: write notified, reported or recorded.',
     'docs/a.md:7: "is no" is not a plain word here: write "is not a …" or "invalid …".',
@@ -152,6 +152,10 @@ test.each([
   ["throw new Refusal('refused', 'url is no address');", 'is no'],
   ['/** Whoever comes next. */', 'Whoever'],
   ['const shelf = readShelf();', 'shelf'],
+  ["log.info({}, 'the run goes on');", 'goes on'],
+  ['// A row that fails is put off.', 'put off'],
+  ['// The lane needs it no longer, or not any more.', 'any more'],
+  ["throw new Refusal('refused', 'a link is not taken');", 'is not taken'],
 ])('code with an odd word is refused: %s', (line, word) => {
   expect(checkPlainWords(files({ 'src/a.ts': `\n${line}\n` }))).toEqual([
     expect.stringContaining(`src/a.ts:2: "${word}" is not a plain word here: write `),

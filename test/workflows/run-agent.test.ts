@@ -216,7 +216,7 @@ test('work is handed on three deep; the last is told to do it itself', async () 
   const run = await app.ended(workspace, id);
   expect(run.steps[0]?.result).toBe('back, back, back, back, end');
   expect(refusals).toEqual([
-    'work is handed on 3 deep at most, and lead is the last of them: do it yourself, or answer what is left to do',
+    'work is delegated 3 deep at most, and lead is the last of them: do it yourself, or answer what is left to do',
   ]);
   const [{ count } = { count: 0 }] = await app.deps.db.query<{ count: number }>(
     'SELECT count(*)::int FROM run WHERE root_id = $1',

@@ -149,7 +149,7 @@ const readLibraryHistory = defineRoute({
   },
 });
 
-/** `history` comes first, so that it is not taken for a kind. */
+/** `history` comes first, so that it does not match as a kind. */
 export const libraryRoutes: readonly Route[] = [
   readLibraryHistory,
   readLibrary,

@@ -95,7 +95,7 @@ async function outcomeOf(
   const name = agentOf(call);
   if (!row) return failed(`${name} did not answer: its run is gone`);
   if (row.status !== 'completed') {
-    const why = row.overdue ? TOO_LONG : (row.error ?? 'without a word');
+    const why = row.overdue ? TOO_LONG : (row.error ?? 'without an error message');
     return failed(`${name} did not finish: ${why}`);
   }
   const { result } = await childResult(lane, child, row.planId);
@@ -137,7 +137,7 @@ async function startChildren(session: Session, calls: TurnCalls, fresh: readonly
     const pinned = isDeepest ? null : await pinnedPlan(lane, `agents/${agentOf(call)}`);
     if (pinned === null) {
       const text = isDeepest
-        ? `work is handed on ${DEEPEST} deep at most, and ${agent.name} is the last of them: do it yourself, or answer what is left to do`
+        ? `work is delegated ${DEEPEST} deep at most, and ${agent.name} is the last of them: do it yourself, or answer what is left to do`
         : `there is no agent ${agentOf(call)} in the revision of this run`;
       refuseCall(session, calls.turn, index + 1, { call, why: text, isError: true });
       calls.results[index] = { callId: call.id, name: call.name, text, isError: true };

@@ -79,7 +79,7 @@ export async function readEvidence(
   return {
     task: run.input,
     run: subject,
-    error: subject.status === 'failed' ? (run.error ?? 'without a word') : null,
+    error: subject.status === 'failed' ? (run.error ?? 'without an error message') : null,
     stopped: run.stopped,
     steps: withGroups(plan, steps),
     parked,

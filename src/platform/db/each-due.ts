@@ -17,7 +17,7 @@ export interface DueRows<Row extends DueRow> {
 }
 
 /**
- * Works off the due rows of a table in sequence and returns how many it worked off. A row that fails is logged and put
+ * Processes the due rows of a table in sequence and returns their number. A row that fails is logged and put
  * off, ever longer, so that it keeps no other from its turn. Throws at once when the database or another part is away.
  */
 export async function forEachDue<Row extends DueRow>(

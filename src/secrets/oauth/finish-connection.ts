@@ -37,7 +37,7 @@ const UNUSABLE = {
   unknown: 'This link belongs to no connection that you began. Sign in as the person who began it, or start again.',
   used: 'This link was used already: a connection is made once. Start again if it is not there.',
   expired: 'The connection was not made within ten minutes. Start again.',
-  browser: 'The connection was begun in another browser. Go on there, or start again here.',
+  browser: 'The connection was begun in another browser. Continue there, or start again here.',
 } as const;
 
 /**

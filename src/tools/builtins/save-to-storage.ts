@@ -16,7 +16,7 @@ export function saveToStorageTool(deps: StorageDeps): AgentTool {
     ref: 'save_to_storage',
     spec: {
       name: 'save_to_storage',
-      description: 'Saves a file for good under storage/, where people find it and can share it.',
+      description: 'Saves a file permanently under storage/, where people find it and can share it.',
       parameters: parameters(
         {
           path: text('Where to save it, like storage/reports/may.pdf.'),
