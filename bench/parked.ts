@@ -38,7 +38,7 @@ interface Figures {
   readonly cpu: Readonly<Record<string, number>>;
 }
 
-async function look(parts: Parts): Promise<Figures> {
+async function measure(parts: Parts): Promise<Figures> {
   const each = (read: (pids: readonly number[]) => number) =>
     Object.fromEntries(Object.entries(parts).map(([name, pids]) => [name, read(pids)]));
   const before = each(cpuMs);
@@ -133,17 +133,17 @@ async function main(servers: Servers, closers: (() => unknown)[]): Promise<void>
   // What any use of it costs, however many are parked: caches, connections, compiled code.
   await park(service, db, WARM);
   const warm = await release(service, db, { many: WARM, parts: parts() });
-  addRow('idle, none parked', await look(parts()));
+  addRow('idle, none parked', await measure(parts()));
   const began = performance.now();
   await park(service, db, COUNT);
   const parked = performance.now() - began;
-  addRow(`${COUNT} parked`, await look(parts()));
+  addRow(`${COUNT} parked`, await measure(parts()));
   const stopping = performance.now();
   await service.stop();
   const stopped = performance.now();
   service = await startService(distDir, servers.dataDir, env);
   const started = performance.now();
-  addRow('the same, service started again', await look(parts()));
+  addRow('the same, service started again', await measure(parts()));
   const cold = await release(service, db, { many: RELEASED, parts: parts() });
   const again = await release(service, db, { many: RELEASED, parts: parts() });
   process.stdout.write(`| | ${Object.keys(parts()).join(' | ')} | in all |\n|---|---|---|---|---|\n`);

@@ -12,7 +12,7 @@ export class ServiceProcess {
   private child: ChildProcess | null = null;
   private closing = false;
   private keeping: Promise<void> = Promise.resolve();
-  private said = '';
+  private output = '';
 
   constructor(
     private readonly env: Readonly<Record<string, string>>,
@@ -28,7 +28,7 @@ export class ServiceProcess {
   /** Resolves when it is ready for the first time. */
   async start(): Promise<void> {
     this.keeping = this.keep();
-    while (!READY.test(this.said)) {
+    while (!READY.test(this.output)) {
       if (this.closing) throw new Error('ended before it was ready');
       await wait(50);
     }
@@ -45,7 +45,7 @@ export class ServiceProcess {
       this.child = child;
       child.stdout.on('data', (chunk) => this.log(String(chunk)));
       child.stderr.on('data', (chunk) => {
-        this.said += String(chunk);
+        this.output += String(chunk);
         this.log(String(chunk));
       });
       await once(child, 'exit');

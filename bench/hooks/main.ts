@@ -148,7 +148,7 @@ function printFigures({ ids, hooks, bursts, kills, calm, load, cpu }: BenchResul
     ['answer: p50 / p95 / p99', three()],
     ['the same until the first kill', three(kills[0]?.at)],
     ['requests without an answer, sent again', String(hooks.broken + bursts.broken)],
-    ['requests answered with "try again later", sent again', String(hooks.putOff + bursts.putOff)],
+    ['requests answered with "try again later", sent again', String(hooks.postponed + bursts.postponed)],
     ['longest from the first request to the answer', at(1, 'wholeMs')],
     ['bursts beside them', `${bursts.answers.length} deliveries`],
     ['from the last answer to the last run’s end', `${(calm / 1_000).toFixed(1)} s`],

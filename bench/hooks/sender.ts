@@ -24,7 +24,7 @@ export class Sender {
   /** Requests that got no answer: a connection that broke, was refused, or was silent. */
   broken = 0;
   /** Requests that were answered with "try again later". */
-  putOff = 0;
+  postponed = 0;
 
   constructor(private readonly url: string) {}
 
@@ -34,7 +34,7 @@ export class Sender {
       const since = performance.now();
       const response = await this.ask(id, body);
       if (response === null) this.broken += 1;
-      else if (response.status >= 500 || response.status === 429) this.putOff += 1;
+      else if (response.status >= 500 || response.status === 429) this.postponed += 1;
       else {
         const now = performance.now();
         this.answers.push({ id, ...response, at: began, ms: now - since, wholeMs: now - began });

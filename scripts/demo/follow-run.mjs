@@ -60,15 +60,15 @@ function createCallArguments() {
 /** What agents say as they say it, on the screen's live line: the words of one turn of one step. @param {Follow['screen']} screen */
 function createSpeech(screen) {
   /** @type {Map<unknown, string>} */
-  const said = new Map();
+  const texts = new Map();
   return {
     /** @param {string} kind @param {string} agent @param {Record<string, unknown>} data */
     add(kind, agent, data) {
-      const text = kind === 'reset' ? '' : (said.get(data.step) ?? '') + String(data.text);
-      said.set(data.step, text);
+      const text = kind === 'reset' ? '' : (texts.get(data.step) ?? '') + String(data.text);
+      texts.set(data.step, text);
       screen.live(`            ${agent}: ${text}`);
     },
     /** @param {Record<string, unknown>} data */
-    end: (data) => said.delete(data.step),
+    end: (data) => texts.delete(data.step),
   };
 }

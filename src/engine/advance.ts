@@ -177,7 +177,7 @@ async function endRefused(deps: Deps, turn: Turn, { runId, message }: BudgetRefu
  * paused: a higher fence or an ended run aborts the lane.
  */
 function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortController): Loops {
-  const look = async (): Promise<void> => {
+  const checkLane = async (): Promise<void> => {
     const [row] = await deps.db.query<{ fence: bigint; ended: boolean }>({
       name: 'watch-lane',
       text: `SELECT l.fence, r.finished_at IS NOT NULL AS ended FROM lane l JOIN run r ON r.id = l.run_id
@@ -188,6 +188,6 @@ function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortContr
     else if (row.fence !== fence) controller.abort(new Fenced());
   };
   // Ignore an unavailable database: the next write reports it.
-  const work = () => look().catch(() => undefined);
+  const work = () => checkLane().catch(() => undefined);
   return startLoops(deps.log, [{ name: 'lane watch', everyMs: POLL_EVERY_MS, work }]);
 }

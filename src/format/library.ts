@@ -76,9 +76,9 @@ function notText(files: readonly SourceFile[], refused: ReadonlySet<string>): Is
 }
 
 function entriesOf({ read }: ParsedLibrary, files: readonly SourceFile[]): LibraryEntry[] {
-  const said = new Map(read.map((file) => [file.source.path.slice(LIBRARY.length), file]));
+  const byPath = new Map(read.map((file) => [file.source.path.slice(LIBRARY.length), file]));
   return files.map(({ path }) => {
-    const file = said.get(path);
+    const file = byPath.get(path);
     const name = file?.place.name ?? path.slice(path.indexOf('/') + 1);
     const title = file?.model?.kind === 'document' ? file.model.title : name;
     return { path, name, title, description: descriptionOf(file) };

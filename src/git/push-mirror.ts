@@ -122,11 +122,11 @@ function reasonOf(stdout: string, stderr: string, { url }: MirrorPush): string {
     return to === '' ? [] : [`${to} ${why}`];
   });
   if (refused.length > 0) return `${url.host} rejected ${refused.join(', ')}`;
-  const said = stderr
+  const gitErrors = stderr
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => /^(fatal|error|remote): ./.test(line));
-  if (said.some((line) => /could not read (Username|Password)|Authentication failed/i.test(line)))
+  if (gitErrors.some((line) => /could not read (Username|Password)|Authentication failed/i.test(line)))
     return `${url.host} refuses access to the mirror: check that the secret MIRROR_TOKEN may push to it`;
-  return said.length === 0 ? `git could not push to ${url.host}` : said.join(' ');
+  return gitErrors.length === 0 ? `git could not push to ${url.host}` : gitErrors.join(' ');
 }

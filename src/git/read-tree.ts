@@ -143,12 +143,12 @@ export async function readTreePaths(repository: Repository, commit: string): Pro
 /** Parses the output of `git cat-file --batch`: for each object `<id> <type> <size>`, the bytes and a line feed. */
 export function readBatch(said: Buffer): Map<string, GitObject> {
   const objects = new Map<string, GitObject>();
-  for (let at = 0; at < said.byteLength; ) {
-    const end = said.indexOf(10, at);
-    const [id = '', type = '', size] = said.subarray(at, end).toString('latin1').split(' ');
+  for (let at = 0; at < batch.byteLength; ) {
+    const end = batch.indexOf(10, at);
+    const [id = '', type = '', size] = batch.subarray(at, end).toString('latin1').split(' ');
     if (size === undefined) throw new Error(`git has no object ${id}: ${type}`);
     at = end + 1 + Number(size) + 1;
-    objects.set(id, { type, content: said.subarray(end + 1, at - 1) });
+    objects.set(id, { type, content: batch.subarray(end + 1, at - 1) });
   }
   return objects;
 }

@@ -44,15 +44,15 @@ export async function receivePack(
     limits: { ...CHILD, fileBytes: limits.packBytes + 64 * MIB },
     signal,
   });
-  let said = '';
+  let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-8_000);
+    stderr = (stderr + text).slice(-8_000);
   });
   child.stdout.resume();
   const [code, fault] = await Promise.all([endOf(child), feed(pack, child.stdin, limits.packBytes)]);
   if (fault instanceof WireFault || fault instanceof Refusal) throw fault;
   const taken = code === 0 ? await packIn(quarantine) : null;
-  if (!taken) throw toStorageError(new WireFault(reasonOf(said, code)));
+  if (!taken) throw toStorageError(new WireFault(reasonOf(stderr, code)));
   const objects = await readSmall(quarantine, taken);
   if (objects) return { ...quarantine.inside, objects };
   await checkSizes(quarantine, limits);
@@ -116,8 +116,8 @@ function drained(stream: Writable): Promise<void> {
 }
 
 /** git prints nothing when a limit ends it; after a fault its last line is the reason. */
-function reasonOf(said: string, code: number | null): string {
-  const lines = said.split('\n').filter((line) => /^(fatal|error):/.test(line));
+function reasonOf(stderr: string, code: number | null): string {
+  const lines = stderr.split('\n').filter((line) => /^(fatal|error):/.test(line));
   if (lines.length > 0) return lines.map((line) => line.replace(/^(fatal|error): /, '')).join('; ');
   return code === null || code > 127
     ? 'reading the push took more memory or time than a push may take'

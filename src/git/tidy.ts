@@ -35,11 +35,11 @@ export async function countObjects(
   repository: Repository,
 ): Promise<{ readonly loose: number; readonly packs: number }> {
   const { stdout } = await runGit(repository, ['count-objects', '-v']);
-  const said = new Map(
+  const counts = new Map(
     stdout
       .toString('latin1')
       .split('\n')
       .map((line) => line.split(': ') as [string, string]),
   );
-  return { loose: Number(said.get('count') ?? 0), packs: Number(said.get('packs') ?? 0) };
+  return { loose: Number(counts.get('count') ?? 0), packs: Number(counts.get('packs') ?? 0) };
 }

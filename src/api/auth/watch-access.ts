@@ -23,7 +23,7 @@ export function watchAccess(c: Context<GuardedEnv>, lost: () => void): () => voi
   };
   const next = () => {
     timer = setTimeout(() => {
-      void look(c).then((answer) => {
+      void checkAccess(c).then((answer) => {
         if (ended) return;
         unanswered = answer === 'unanswered' ? unanswered + 1 : 0;
         if (answer !== 'lost' && unanswered < 2) return next();
@@ -36,7 +36,7 @@ export function watchAccess(c: Context<GuardedEnv>, lost: () => void): () => voi
   return end;
 }
 
-async function look(c: Context<GuardedEnv>): Promise<'held' | 'lost' | 'unanswered'> {
+async function checkAccess(c: Context<GuardedEnv>): Promise<'held' | 'lost' | 'unanswered'> {
   try {
     const caller = await authenticate(c as Context as Context<AppEnv>);
     if (!caller || caller.tenant !== c.var.caller.tenant || !atLeast(caller.role, c.var.caller.role)) return 'lost';

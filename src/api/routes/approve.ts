@@ -65,12 +65,12 @@ const postApprove = defineRoute({
     const [fields, json] = [c.req.valid('form'), c.req.valid('json')];
     const isForm = type.startsWith('application/x-www-form-urlencoded');
     const vote: Partial<SentVote> = isForm ? readApproveForm(fields, await openLink(deps, input)) : json;
-    const { decision, ...said } = vote;
+    const { decision, ...details } = vote;
     if (decision === undefined)
       throw new Refusal('refused', 'decision: send approve or reject, in a form or as JSON', { code: 'invalid' });
     setPageHeaders(c);
     try {
-      const decided = await decideLink(deps, input, { ...said, decision });
+      const decided = await decideLink(deps, input, { ...details, decision });
       if (!isPage) return c.json(decided, 200);
       return c.html(approvePage(await openLink(deps, input), { preselected: decision, done: true }), 200);
     } catch (error) {

@@ -171,7 +171,7 @@ export async function readFlow(
 function stepsOf(plan: Plan, text: FlowText): FlowBody['steps'] {
   return plan.nodes.flatMap((node) =>
     branchesOf(node).map((step) => {
-      const said = text.steps[step.n - 1];
+      const source = text.steps[step.n - 1];
       return {
         n: step.n,
         id: step.id,
@@ -179,10 +179,10 @@ function stepsOf(plan: Plan, text: FlowText): FlowBody['steps'] {
         agent: step.agent ?? null,
         subflow: step.subflow ?? null,
         group: node.kind === 'group' ? node.id : null,
-        options: said?.options ?? {},
-        instruction: said?.instruction ?? '',
-        schemas: said?.schemas ?? [],
-        line: said?.line ?? 1,
+        options: source?.options ?? {},
+        instruction: source?.instruction ?? '',
+        schemas: source?.schemas ?? [],
+        line: source?.line ?? 1,
       };
     }),
   );

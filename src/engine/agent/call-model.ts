@@ -27,7 +27,7 @@ const WARN_AT = 80n;
 /** Runs that have been warned. The row is authoritative; this spares reading it. */
 const warned = new Lru<string, true>(1_000);
 
-const BUDGET_LOOK_MS = 2_000;
+const BUDGET_POLL_MS = 2_000;
 
 const WORKER_LEFT = 'cut off: its worker was asked to end';
 
@@ -215,7 +215,7 @@ function heldBy({ result }: JournalCall): bigint {
 async function waitForOthers(session: Session, turn: number, cut: Deaths | null): Promise<Stop> {
   const { lane } = session;
   if (cut) markInterrupted(session, turn, { error: 'it was cut off', deaths: cut });
-  return postpone(lane, lane.deps.clock.now() + BUDGET_LOOK_MS);
+  return postpone(lane, lane.deps.clock.now() + BUDGET_POLL_MS);
 }
 
 /** No model answered: transient failures wait on a durable timer; others fail the step. */

@@ -99,9 +99,9 @@ function judgeAnswer(session: Session, last: Extract<Entry, { role: 'assistant' 
 /** Fails the step when a content filter withheld the answer: the same request would be filtered again. */
 function refuseFiltered({ filtered, text }: Extract<Entry, { role: 'assistant' }>): void {
   if (filtered === undefined) return;
-  const said = text.trim().slice(0, SHOWN_CHARACTERS);
+  const shownText = text.trim().slice(0, SHOWN_CHARACTERS);
   throw new StepFailure(
-    `${filtered} refused to answer (content filter)${said === '' ? '' : `; it said: ${said}`}. ` +
+    `${filtered} refused to answer (content filter)${shownText === '' ? '' : `; it said: ${shownText}`}. ` +
       'Change the instruction or what it is given to read, or name another model',
     'model',
   );

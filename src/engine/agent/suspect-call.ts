@@ -3,8 +3,8 @@ import { postponeAside } from '../lane/postpone.js';
 import { type Deaths, whenSafe } from './deaths.js';
 import type { Session } from './session.js';
 
-const FIRST_LOOK_MS = 1_000;
-const LONGEST_LOOK_MS = 15_000;
+const FIRST_POLL_MS = 1_000;
+const LONGEST_POLL_MS = 15_000;
 const REASON =
   'waits for its turn: its worker ended or was blocked several times during this call, and such calls are made one at a time';
 
@@ -18,7 +18,7 @@ export function callInTurn(session: Session, deaths: Deaths, work: () => Promise
   const now = lane.deps.clock.now();
   const since = writer.memory.inLineSince ?? now;
   // The longer the call has waited, the less often it asks.
-  const againInMs = Math.min(LONGEST_LOOK_MS, Math.max(FIRST_LOOK_MS, (now - since) / 4));
+  const againInMs = Math.min(LONGEST_POLL_MS, Math.max(FIRST_POLL_MS, (now - since) / 4));
   const wait = () => waitForTurn(session, { since, at: now + againInMs });
   return whenSafe({ deaths, key: `${run.id}/${lane.name}`, againInMs, wait }, () => {
     const { inLineSince: _over, ...memory } = writer.memory;

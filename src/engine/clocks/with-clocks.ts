@@ -30,7 +30,7 @@ export async function withClocks<T>(lane: Lane, work: () => Promise<T>): Promise
 function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: Promise<void>; end(): Promise<void> } {
   let ended = false;
   let timer: NodeJS.Timeout | undefined;
-  const look = async (begins: boolean): Promise<void> => {
+  const poll = async (begins: boolean): Promise<void> => {
     let next = POLL_EVERY_MS;
     for (const clock of clocks) {
       const left = await countActive(deps.db, clock, begins);
@@ -41,11 +41,11 @@ function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: P
   };
   // While the database is unavailable nothing is counted: the next look counts it.
   const again = (): void => {
-    at = look(false).catch(() => {
+    at = poll(false).catch(() => {
       if (!ended) timer = setTimeout(again, POLL_EVERY_MS);
     });
   };
-  const begun = look(true);
+  const begun = poll(true);
   let at: Promise<void> = begun.catch(() => undefined);
   return {
     begun,

@@ -146,7 +146,7 @@ async function sendRun(deps: Deps, rows: readonly OutboxRow[]): Promise<unknown>
     try {
       await SEND[row.kind](deps.workflows, row);
     } catch (error) {
-      await putOff(deps, row, error);
+      await postpone(deps, row, error);
       return error;
     }
     failpoint(row.kind === 'start' ? 'outbox-sent' : 'signal-sent');
@@ -161,7 +161,7 @@ async function sendRun(deps: Deps, rows: readonly OutboxRow[]): Promise<unknown>
 }
 
 /** All rows of the run wait for the one that failed. */
-async function putOff(deps: Deps, row: OutboxRow, error: unknown): Promise<void> {
+async function postpone(deps: Deps, row: OutboxRow, error: unknown): Promise<void> {
   await deps.db.query(
     `UPDATE outbox SET due_at = now() + $2 * interval '1 ms', tries = tries + (id = $3)::int,
       last_error = CASE WHEN id = $3 THEN $4 ELSE last_error END WHERE run_id = $1`,

@@ -84,8 +84,8 @@ export function needOf({ need, approvers }: GatePlan): number {
  * what to decide on.
  */
 function question(lane: Lane, step: StepPlan): string {
-  const said = plainText(step.instruction, scopeOf(lane));
-  if (said !== '') return said;
+  const instruction = plainText(step.instruction, scopeOf(lane));
+  if (instruction !== '') return instruction;
   const before = leavesOf(lane.plan).filter((other) => other.n < step.n);
   return before.map((other) => lane.steps.get(other.id)?.result).findLast((result) => result) ?? step.title;
 }

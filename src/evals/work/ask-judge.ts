@@ -34,7 +34,7 @@ import { JudgePostponed, type OpenCall } from './judge-call.js';
 /** Tolerance for a timer that fires a moment early. */
 const EARLY_MS = 250;
 /** How often a suspect call asks for its turn. */
-const TURN_LOOK_MS = 2_000;
+const TURN_POLL_MS = 2_000;
 const OUTPUT_TOKENS = 600;
 const OUTPUT_TOKENS_EACH = 300;
 const CHARACTERS_A_TOKEN = 3;
@@ -88,8 +88,8 @@ async function askOne(deps: Deps, at: Case, question: Question): Promise<string>
   if (leftMs > EARLY_MS) throw new JudgePostponed(leftMs, 'its model fails with transient errors');
   const { evalRunId, k } = at.attempt;
   const wait = () =>
-    Promise.reject(new JudgePostponed(TURN_LOOK_MS, 'calls that may end their worker are made one at a time'));
-  const suspect = { deaths: open.deaths, key: `${evalRunId}/${k}`, againInMs: TURN_LOOK_MS, wait };
+    Promise.reject(new JudgePostponed(TURN_POLL_MS, 'calls that may end their worker are made one at a time'));
+  const suspect = { deaths: open.deaths, key: `${evalRunId}/${k}`, againInMs: TURN_POLL_MS, wait };
   return whenSafe(suspect, () => askModels(deps, at, { ...question, open }));
 }
 

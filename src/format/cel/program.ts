@@ -84,8 +84,8 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
     const steps = new Map(Array.from(seen.steps, ([step, ids]) => [step, ids.map(at)]));
     const members = new Map(Array.from(seen.members, ([step, ids]) => [step, ids.map(at)]));
     const texts = Array.from(seen.texts, ([text, id]) => [text, at(id)] as const);
-    const looked = Array.from(members, ([step, [place = 0]]) => [step, place] as const);
-    const stepTexts = new Map([...looked, ...(seen.usesAllSteps ? texts : [])]);
+    const stepTextPairs = Array.from(members, ([step, [place = 0]]) => [step, place] as const);
+    const stepTexts = new Map([...stepTextPairs, ...(seen.usesAllSteps ? texts : [])]);
     const lengths = seen.lengths.map(({ id, path }) => ({ path, offset: at(id) }));
     return {
       ok: true,

@@ -65,17 +65,17 @@ const RECHECK_MS = 6_000;
  */
 export async function examine(scene: Scene, againAfterMs = RECHECK_MS): Promise<readonly Finding[]> {
   const names = Object.keys(CHECKS) as CheckName[];
-  const first = await look(scene, names);
+  const first = await runChecks(scene, names);
   if (first.length === 0) return [];
   await sleep(againAfterMs);
   const seen = new Set(first.map(keyOf));
-  const again = await look(scene, [...new Set(first.map(({ check }) => check))]);
+  const again = await runChecks(scene, [...new Set(first.map(({ check }) => check))]);
   return again.filter((finding) => seen.has(keyOf(finding)));
 }
 
 const keyOf = ({ check, says }: Finding): string => `${check}\0${says}`;
 
-async function look(scene: Scene, names: readonly CheckName[]): Promise<Finding[]> {
+async function runChecks(scene: Scene, names: readonly CheckName[]): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const check of names) {
     const { remedy } = CHECKS[check];

@@ -18,12 +18,12 @@ export async function decideLink(deps: Deps, input: OpenLinkInput, vote: SentVot
   const gate = linkGate(await requireLink(deps, input));
   const caller = await linkDecider(deps, input, gate);
   const { runId, park } = input;
-  const { nonce, ...said } = vote;
+  const { nonce, ...voteFields } = vote;
   if (nonce !== undefined) {
     if (vote.digest === undefined) throw new Refusal('refused', 'digest: the form of the page carries it beside nonce');
     checkFormNonce(deps, { ...input, digest: vote.digest }, nonce);
   }
-  return decideRunIn(deps, caller, { workspaceId: gate.workspaceId, runId, park, ...said });
+  return decideRunIn(deps, caller, { workspaceId: gate.workspaceId, runId, park, ...voteFields });
 }
 
 /** Refuses a link whose recipient may not decide, before the decision itself is validated. */

@@ -13,14 +13,14 @@ export interface Targets {
  * all targets; the events come from the nearest level up to there.
  */
 export function targetsIn(levels: readonly Json[]): Targets {
-  const said = levels.map((level) => {
+  const byLevel = levels.map((level) => {
     const { email, url, events } = isRecord(level) ? (level as Record<string, Json>) : {};
     return { emails: textsIn(email), url: textsIn(url)[0] ?? null, events: textsIn(events) };
   });
-  const at = said.findIndex(({ emails, url }) => emails.length > 0 || url !== null);
-  const target = said[at];
+  const at = byLevel.findIndex(({ emails, url }) => emails.length > 0 || url !== null);
+  const target = byLevel[at];
   if (!target) return { emails: [], url: null, events: null };
-  const events = said.slice(0, at + 1).find((level) => level.events.length > 0)?.events ?? null;
+  const events = byLevel.slice(0, at + 1).find((level) => level.events.length > 0)?.events ?? null;
   return { emails: target.emails, url: target.url, events };
 }
 

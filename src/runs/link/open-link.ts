@@ -139,7 +139,7 @@ async function wholeCalls(
 ): Promise<NonNullable<Gate['calls']>> {
   const cut = calls.filter(({ characters }) => characters !== undefined);
   if (cut.length === 0) return calls;
-  const said = await sql.query<{ name: string; args: JsonObject | null }>({
+  const stored = await sql.query<{ name: string; args: JsonObject | null }>({
     name: 'whole-calls',
     text: `SELECT c.call->>'name' AS name, c.call->'args' AS args
       FROM message m, jsonb_array_elements(CASE WHEN jsonb_typeof(m.content->'calls') = 'array' THEN m.content->'calls' ELSE '[]' END) AS c (call)
@@ -147,7 +147,7 @@ async function wholeCalls(
       ORDER BY m.round DESC, m.attempt DESC, m.seq DESC LIMIT $5`,
     values: [runId, step, cut.map(({ name }) => name), 4 * MOST_CHARACTERS, MOST_CALLS],
   });
-  const byDigest = new Map(said.map((call) => [callDigest(call), call.args]));
+  const byDigest = new Map(stored.map((call) => [callDigest(call), call.args]));
   return calls.map((call) => {
     const args = call.characters === undefined ? undefined : byDigest.get(call.digest);
     if (!args || (call.characters ?? 0) > MOST_CHARACTERS) return call;

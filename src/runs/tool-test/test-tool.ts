@@ -55,12 +55,12 @@ export async function testTool(deps: Deps, caller: Caller, input: TestToolInput)
   });
   const idle = new AbortController();
   const deadline = startDeadline(WAIT_MS, AbortSignal.any([input.signal, idle.signal]));
-  const look = setTimeout(() => void abortIdle(deps.db, id, idle), TAKEN_UP_MS);
+  const idleTimer = setTimeout(() => void abortIdle(deps.db, id, idle), TAKEN_UP_MS);
   try {
     await deps.workflows.testTool(id, deadline.signal);
     return await readAnswer(deps.db, id);
   } finally {
-    clearTimeout(look);
+    clearTimeout(idleTimer);
     deadline.end();
     await deps.db.prisma.toolTest.deleteMany({ where: { id } }).catch(() => undefined);
   }

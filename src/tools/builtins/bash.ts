@@ -42,8 +42,8 @@ export function bashTool(deps: ProgramDeps): AgentTool {
         result.stderr === '' ? '' : `[stderr]\n${result.stderr}`,
         ...faults.map((fault) => `[${fault}]`),
       ];
-      const said = parts.filter((part) => part !== '').join('\n');
-      return { text: said === '' ? '(no output)' : said, isError: faults.length > 0, detail };
+      const shownText = parts.filter((part) => part !== '').join('\n');
+      return { text: shownText === '' ? '(no output)' : shownText, isError: faults.length > 0, detail };
     },
   };
 }

@@ -63,14 +63,14 @@ async function enter(parent: Folder, { name, path, depth }: Place, found: Found)
     const entries = await readdir(folder.at('.'), { withFileTypes: true });
     for (const entry of entries) {
       if (found.full) break;
-      await look(folder, entry, { name: entry.name, path: `${path}/${entry.name}`, depth }, found);
+      await visit(folder, entry, { name: entry.name, path: `${path}/${entry.name}`, depth }, found);
     }
   } finally {
     await folder.close();
   }
 }
 
-async function look(folder: Folder, entry: Dirent, place: Place, found: Found): Promise<void> {
+async function visit(folder: Folder, entry: Dirent, place: Place, found: Found): Promise<void> {
   const { path, depth } = place;
   const fault = pathFault(path);
   if (fault !== null) found.ignore(JSON.stringify(path), `the path ${fault}`);

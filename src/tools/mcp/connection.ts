@@ -120,8 +120,8 @@ export function failureText(error: unknown): string {
 function statusText(status: number, text: unknown): string {
   const hint =
     status === 401 || status === 403 ? ': check the headers that the tool declares and the secret in them' : '';
-  const said = typeof text === 'string' && text.trim() !== '' ? ` (${cut(text.trim())})` : '';
-  return `it answers with status ${status}${hint}${said}`;
+  const detail = typeof text === 'string' && text.trim() !== '' ? ` (${cut(text.trim())})` : '';
+  return `it answers with status ${status}${hint}${detail}`;
 }
 
 function cut(text: string): string {

@@ -235,8 +235,8 @@ function readServerTool(value: unknown): ServerTool | null {
 }
 
 function describe(description: string, title: unknown): string {
-  const said = description.trim() === '' && typeof title === 'string' ? title : description;
-  const clean = said.replaceAll('\0', '').trim();
+  const text = description.trim() === '' && typeof title === 'string' ? title : description;
+  const clean = text.replaceAll('\0', '').trim();
   return clean.length <= MAX_DESCRIPTION ? clean : `${clean.slice(0, MAX_DESCRIPTION)} […]`;
 }
 

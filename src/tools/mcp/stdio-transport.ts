@@ -119,8 +119,8 @@ const STDERR_TAIL = 1_000;
 
 function endOf({ exitCode, why, stderr }: ProgramResult): string {
   const how = why ?? (exitCode === null ? 'it was ended by a signal' : `it ended with exit status ${exitCode}`);
-  const said = stderr.slice(-STDERR_TAIL).trim();
-  return said === '' ? how : `${how}; its last words: ${said}`;
+  const lastOutput = stderr.slice(-STDERR_TAIL).trim();
+  return lastOutput === '' ? how : `${how}; its last words: ${lastOutput}`;
 }
 
 interface LineReader {

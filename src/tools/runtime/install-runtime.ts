@@ -66,13 +66,13 @@ function nodePackage(version: string | null): string {
 
 /** The end of the client's output, which names the missing package. */
 function failure({ stdout, stderr, why, network }: ProgramResult, hide: Redactor): string {
-  const said = (hide.cut(stderr, LEFT_OUT).trim() || hide.cut(stdout, LEFT_OUT).trim()).slice(-OUTPUT_TAIL);
+  const outputTail = (hide.cut(stderr, LEFT_OUT).trim() || hide.cut(stdout, LEFT_OUT).trim()).slice(-OUTPUT_TAIL);
   const refused = (network?.refused ?? []).map((host) => hide.text(host.why));
-  const built = /No matching distribution found|Could not find a version/.test(said)
+  const built = /No matching distribution found|Could not find a version/.test(outputTail)
     ? ['only packages that come built (wheels) are installed, since others run code of theirs while they are']
     : [];
   return [
     'runtime: it could not be prepared',
-    ...[why === null ? '' : hide.text(why), ...refused, ...built, said].filter((part) => part !== ''),
+    ...[why === null ? '' : hide.text(why), ...refused, ...built, outputTail].filter((part) => part !== ''),
   ].join('; ');
 }

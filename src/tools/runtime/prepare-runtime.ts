@@ -20,7 +20,7 @@ import {
 } from './runtime-cache.js';
 
 /** Lists the interpreters that programs find on this machine, by name, path and version, best first. */
-const LOOK = `for name in "python$1" python3 python; do
+const FIND_INTERPRETERS = `for name in "python$1" python3 python; do
   path=$(command -v "$name") && version=$("$path" -c 'import platform; print(platform.python_version())' 2>/dev/null) && echo "python $path $version"
 done
 path=$(command -v node) && echo "node $path $(node --version)"
@@ -221,7 +221,7 @@ async function findInterpreters(
 ): Promise<InterpretersHere> {
   const { stdout } = await sandbox.run({
     ...program,
-    argv: ['bash', '-c', LOOK, 'look', python ?? '3'],
+    argv: ['bash', '-c', FIND_INTERPRETERS, 'look', python ?? '3'],
     env: {},
     stdin: null,
     readOnly: [],

@@ -37,9 +37,9 @@ function operationOf(deps: McpDeps, { plan, server, tool }: OfServer): Operation
     run: (args, context) => {
       warnOfPatterns(deps, plan, tool);
       return server.call({ tool, args }, context).catch((error: unknown): ToolOutcome => {
-        const said = toolError(`${plan.name}: ${sentenceOf(error)}`);
+        const outcome = toolError(`${plan.name}: ${sentenceOf(error)}`);
         const mayHaveActed = error instanceof ServerFault && error.mayHaveActed;
-        return mayHaveActed ? { ...said, detail: { mayHaveActed } } : said;
+        return mayHaveActed ? { ...outcome, detail: { mayHaveActed } } : outcome;
       });
     },
   };

@@ -49,8 +49,8 @@ async function runScript(deps: ProgramDeps, tool: ScriptToolPlan, { args, contex
 function answer(tool: ScriptToolPlan, { result, faults, detail }: LaneResult): ToolOutcome {
   if (faults.length === 0) return { text: result.stdout, isError: false, detail };
   const tail = result.stderr.slice(-STDERR_TAIL).trim();
-  const said = tail === '' ? result.stdout.slice(-STDERR_TAIL).trim() : tail;
-  return { text: [`${tool.name} failed: ${faults.join('; ')}`, said].join('\n').trim(), isError: true, detail };
+  const output = tail === '' ? result.stdout.slice(-STDERR_TAIL).trim() : tail;
+  return { text: [`${tool.name} failed: ${faults.join('; ')}`, output].join('\n').trim(), isError: true, detail };
 }
 
 /** What the model reads: each argument with its meaning, or the JSON Schema that replaces them. */

@@ -81,14 +81,14 @@ const DECIDED: Readonly<Record<string, string>> = { approve: 'Approved', reject:
 function endedPage(link: OpenedLink, decision: NonNullable<OpenedLink['decision']>, { done, fault }: Shown): Html {
   const { by, at, note } = decision;
   const word = DECIDED[decision.decision];
-  const said = word
+  const outcome = word
     ? html`${word}${by && ` by ${by}`} on ${time(at)}.`
     : html`The run continued, or ended, without a decision on ${time(at)}.`;
   const late = done ? 'You can close this page.' : 'It no longer waits for a decision.';
   return page(
     word ?? 'Nothing waits here',
     html`${fault && html`<p class="bad" role="alert">${fault}</p>`}
-    <p>${said}</p>${note && html`<pre>${note}</pre>`}<p class="quiet">${late}</p>
+    <p>${outcome}</p>${note && html`<pre>${note}</pre>`}<p class="quiet">${late}</p>
     <dl><dt>Step</dt><dd>${link.title}</dd><dt>Flow</dt><dd>${link.flow} in ${link.workspace}</dd></dl>
     ${content(link)}`,
     'wide',

@@ -35,7 +35,7 @@ export function readApproveForm(fields: Readonly<Record<string, unknown>>, opene
   const round = readRound(text('round'));
   const nonce = text('nonce');
   const digest = text('digest');
-  const said = {
+  const vote = {
     decision: decision as 'approve' | 'reject',
     ...(note ? { note } : {}),
     ...(reason ? { reason } : {}),
@@ -43,10 +43,10 @@ export function readApproveForm(fields: Readonly<Record<string, unknown>>, opene
     ...(digest === undefined ? {} : { digest }),
     ...(nonce === undefined ? {} : { nonce }),
   };
-  if (decision === 'reject') return said;
+  if (decision === 'reject') return vote;
   const form = opened.form === undefined ? undefined : readFields(opened.form, text);
   const edits = readEdits(opened, text);
-  return { ...said, ...(form === undefined ? {} : { form }), ...(edits === undefined ? {} : { edits }) };
+  return { ...vote, ...(form === undefined ? {} : { form }), ...(edits === undefined ? {} : { edits }) };
 }
 
 function readNote(name: string, text: (name: string) => string | undefined): string {

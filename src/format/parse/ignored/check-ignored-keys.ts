@@ -69,8 +69,8 @@ function namedIn(lines: readonly string[], table: KeyTable): string[] {
 /** The keys that all lines seem to have, with valid values. */
 function readIn(lines: readonly string[], keys: KnownKeys): string[] {
   const own = lines.filter((line) => !/^(?:\s|#)/.test(line));
-  const look = { keys, left: MAX_LINES };
-  const found = own.map((line) => readOptionLike(line, look));
+  const scan = { keys, left: MAX_LINES };
+  const found = own.map((line) => readOptionLike(line, scan));
   return found
     .flatMap((option) => (option === null ? [] : [option.known.key]))
     .slice(0, found.some((option) => option === null || option.isPart) ? 0 : undefined);

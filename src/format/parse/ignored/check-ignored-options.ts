@@ -5,7 +5,7 @@ import { isComment } from '../options.js';
 import { type Findings, report, type Source } from '../source.js';
 import { GROUP_OPTIONS, STEP_OPTIONS } from '../step-options.js';
 import { type KnownKeys, knownKeys } from './known-keys.js';
-import { type Look, type OptionLike, readOptionLike } from './option-like.js';
+import { type OptionLike, type OptionScan, readOptionLike } from './option-like.js';
 import { groupsOf, type TextGroup } from './text-lines.js';
 
 const STEP_KEYS = knownKeys(STEP_OPTIONS, GROUP_OPTIONS);
@@ -59,14 +59,14 @@ export function checkIgnoredOptions(findings: Findings, kind: keyof typeof HOMES
 
 /** Maximum number of lines of one file to examine: real files have fewer lines that begin with an option's name. */
 const MOST_LINES = 2_000;
-const looks = new WeakMap<Source, Map<KnownKeys, Look>>();
+const scans = new WeakMap<Source, Map<KnownKeys, OptionScan>>();
 
-function lookOf(source: Source, keys: KnownKeys): Look {
-  const known = looks.get(source) ?? new Map<KnownKeys, Look>();
-  looks.set(source, known);
-  const look = known.get(keys) ?? { keys, left: MOST_LINES };
-  known.set(keys, look);
-  return look;
+function scanOf(source: Source, keys: KnownKeys): OptionScan {
+  const known = scans.get(source) ?? new Map<KnownKeys, OptionScan>();
+  scans.set(source, known);
+  const scan = known.get(keys) ?? { keys, left: MOST_LINES };
+  known.set(keys, scan);
+  return scan;
 }
 
 interface Place {
@@ -77,8 +77,8 @@ interface Place {
 }
 
 function checkGroup(findings: Findings, { group, home, isFirst }: Place): void {
-  const look = lookOf(findings.source, home.keys);
-  const found = group.lines.map((line) => ({ line, option: readOptionLike(line.text, look) }));
+  const scan = scanOf(findings.source, home.keys);
+  const found = group.lines.map((line) => ({ line, option: readOptionLike(line.text, scan) }));
   const isAlone = found.every(({ option }) => option !== null && option.fit !== 'no');
   const isAllKeys = found.every(({ option }) => option?.hasSeparator);
   const holdsGate = found.some(({ line, option }) => option !== null && isGate(option, line.text));
@@ -137,8 +137,8 @@ const IN_HEADING = /(?:^|[\s([{|,;–—-])([A-Za-z][\w-]*\s*[:=]\s*[^\s)\]}][^)
 /** Reports options in headings, which are not read: `## Sign (approve: human)`. */
 export function checkHeadingText(findings: Findings, title: string, offset: number): void {
   for (const [, text = ''] of title.slice(0, MAX_HEADING).matchAll(IN_HEADING)) {
-    const look = lookOf(findings.source, STEP_KEYS);
-    const option = readOptionLike(text.replace(/\s*@[\w.-]+\s*$/, ''), look);
+    const scan = scanOf(findings.source, STEP_KEYS);
+    const option = readOptionLike(text.replace(/\s*@[\w.-]+\s*$/, ''), scan);
     if (option === null || !option.known.isRisky || option.fit !== 'strong') continue;
     // `## Approve: human review` is a title.
     if (option.isPart && !option.isExact) continue;

@@ -23,7 +23,7 @@ export interface OptionLike {
  * The keys to compare lines of one file with, and the remaining number of comparisons: each takes as long as reading an
  * option.
  */
-export interface Look {
+export interface OptionScan {
   readonly keys: KnownKeys;
   left: number;
 }
@@ -39,19 +39,19 @@ const SEPARATED = /^([^\s:：=|]+(?: [^\s:：=|]+){0,2}?)(?:\s*(?:[:：]|=(?!=)|
 const LETTERS_FIRST = /^[*_~`"'“‘[({<\s]*[A-Za-z]/u;
 
 /** Reads a line that is almost an option; null for prose. */
-export function readOptionLike(line: string, look: Look): OptionLike | null {
+export function readOptionLike(line: string, scan: OptionScan): OptionLike | null {
   if (line.length > MAX_LINE) return null;
   const { text, hasMark } = withoutMarks(line.replace(INVISIBLE, '').replaceAll('\u00A0', ' ').trim());
   if (!LETTERS_FIRST.test(text)) return null;
   const [, word = '', value = ''] = SEPARATED.exec(text) ?? [];
   const hasColon = /^\s*[:：=]/u.test(text.slice(word.length));
-  const found = value === '' ? null : withKey(look, word, { value, hasColon });
+  const found = value === '' ? null : withKey(scan, word, { value, hasColon });
   const isExact = EXACT.test(text) && !/[\u00A0\t]/.test(line);
   if (found) {
     const isOwn = isExact && text.startsWith(`${found.known.key}:`);
     return { ...found, isExact: isOwn, hasMark, hasSeparator: true };
   }
-  const bare = withoutSeparator(look, text);
+  const bare = withoutSeparator(scan, text);
   return bare && { ...bare, isExact: false, hasMark, hasSeparator: false };
 }
 
@@ -73,15 +73,15 @@ interface Written {
   readonly hasColon: boolean;
 }
 
-function withKey(look: Look, word: string, { value, hasColon }: Written): Found | null {
-  const key = findKey(look.keys, word);
+function withKey(scan: OptionScan, word: string, { value, hasColon }: Written): Found | null {
+  const key = findKey(scan.keys, word);
   if (key)
-    return withValue(look, key, value) ?? (hasColon ? (withStart(key, value) ?? withKeyAlone(key, value)) : null);
-  const near = findNearKey(look.keys, word);
+    return withValue(scan, key, value) ?? (hasColon ? (withStart(key, value) ?? withKeyAlone(key, value)) : null);
+  const near = findNearKey(scan.keys, word);
   if (near === null || near.isName) return null;
   // `Approver: the owner of the shop` has another word, not a misspelt key.
   const isMisspelt = hasColon && !lettersOf(word).startsWith(near.key);
-  const found = withValue(look, near, value) ?? (isMisspelt ? withStart(near, value) : null);
+  const found = withValue(scan, near, value) ?? (isMisspelt ? withStart(near, value) : null);
   if (found?.fit === 'strong') return found;
   return isMisspelt ? withKeyAlone(near, value) : null;
 }
@@ -95,9 +95,9 @@ function withStart(known: KnownKey, value: string): Found | null {
   return start && { known, fit: start.fit, meant: `${known.key}: ${start.text}`, isPart: true };
 }
 
-function withValue(look: Look, known: KnownKey, value: string): Found | null {
-  if (look.left <= 0) return null;
-  look.left -= 1;
+function withValue(scan: OptionScan, known: KnownKey, value: string): Found | null {
+  if (scan.left <= 0) return null;
+  scan.left -= 1;
   for (const spelled of spellings(value)) {
     const fit = known.fit(spelled);
     if (fit !== 'no') return { known, fit, meant: `${known.key}: ${spelled}`, isPart: false };
@@ -106,14 +106,14 @@ function withValue(look: Look, known: KnownKey, value: string): Found | null {
 }
 
 /** `approve human`. Prose begins with such words too, so values that may be any word do not count. */
-function withoutSeparator(look: Look, text: string): Found | null {
+function withoutSeparator(scan: OptionScan, text: string): Found | null {
   const words = text.split(/\s+/, 4);
   for (const count of [2, 1]) {
     const word = words.slice(0, count).join(' ');
     const rest = words.length > count ? text.slice(text.indexOf(words[count] ?? '', word.length)) : '';
     if (rest === '') continue;
-    const known = findKey(look.keys, word);
-    const found = known && (withValue(look, known, rest) ?? withDeciders(known, rest));
+    const known = findKey(scan.keys, word);
+    const found = known && (withValue(scan, known, rest) ?? withDeciders(known, rest));
     if (found && (found.fit === 'strong' || !found.known.isName || isShort(text))) return found;
   }
   return null;
