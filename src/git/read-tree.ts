@@ -141,7 +141,7 @@ export async function readTreePaths(repository: Repository, commit: string): Pro
 }
 
 /** Parses the output of `git cat-file --batch`: for each object `<id> <type> <size>`, the bytes and a line feed. */
-export function readBatch(said: Buffer): Map<string, GitObject> {
+export function readBatch(batch: Buffer): Map<string, GitObject> {
   const objects = new Map<string, GitObject>();
   for (let at = 0; at < batch.byteLength; ) {
     const end = batch.indexOf(10, at);
