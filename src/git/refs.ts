@@ -24,23 +24,28 @@ export async function moveRef(repository: Repository, ref: string, commit: strin
 }
 
 /**
- * Makes the refs on disk exactly these: all deletions are one transaction, then all updates. The objects must exist.
+ * Makes the refs on disk exactly these, in one transaction. The objects must exist. Git cannot replace `a` by `a/b` in
+ * one transaction, so the deletions then come first, in one of their own.
  */
 export async function setRefs(repository: Repository, wanted: ReadonlyMap<string, string>): Promise<void> {
   const found = await listRefs(repository);
-  // Deletions first, since `a` must go before `a/b` can be created.
   const gone = [...found.keys()].filter((name) => !wanted.has(name));
   const moved = [...wanted].filter(([name, oid]) => found.get(name) !== oid);
-  if (gone.length > 0)
-    await updateRefs(
-      repository,
-      gone.map((name) => `delete ${name}\0\0`),
-    );
-  if (moved.length > 0)
-    await updateRefs(
-      repository,
-      moved.map(([name, oid]) => `update ${name}\0${oid}\0\0`),
-    );
+  const deletions = gone.map((name) => `delete ${name}\0\0`);
+  const updates = moved.map(([name, oid]) => `update ${name}\0${oid}\0\0`);
+  const names = moved.map(([name]) => name);
+  const steps =
+    isInTheWay(gone, names) || isInTheWay(names, gone) ? [deletions, updates] : [[...deletions, ...updates]];
+  for (const lines of steps) if (lines.length > 0) await updateRefs(repository, lines);
+}
+
+/** True when one of `names` is a folder of one of `others`. */
+function isInTheWay(names: readonly string[], others: readonly string[]): boolean {
+  const all = new Set(names);
+  return others.some((other) => {
+    const parts = other.split('/');
+    return parts.some((_part, at) => at > 0 && all.has(parts.slice(0, at).join('/')));
+  });
 }
 
 /** Deletes a ref. */

@@ -6,6 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import {
   blobId,
   countObjects,
+  listRefs,
   listTree,
   looksUntidy,
   MAIN,
@@ -17,6 +18,7 @@ import {
   readRef,
   removeRepository,
   repositoryFolder,
+  setRefs,
   tidyRepository,
   writeBlobs,
   writeCommit,
@@ -172,6 +174,36 @@ test('what late writers left of a removed repository makes room for a new one, w
 test.each(['../x', 'a//b', '/a', 'a/', '.', 'a/./b'])('the path %j never becomes a tree', async (path) => {
   const repository = await openRepository(home, 'w6');
   await expect(writeTree(repository, [{ path, sha: blobId(text('')) }])).rejects.toThrow('not a canonical path');
+});
+
+test('refs change in one transaction: a ref that cannot be set leaves those that would go', async () => {
+  const repository = await openRepository(home, 'refs-atomic');
+  const main = await commit(repository, { 'a.md': Buffer.from('a') }, null);
+  await moveRef(repository, 'refs/heads/old', main);
+  const missing = new Map([
+    [MAIN, main],
+    ['refs/heads/new', 'f'.repeat(40)],
+  ]);
+  await expect(setRefs(repository, missing)).rejects.toThrow();
+  expect([...(await listRefs(repository)).keys()].sort()).toEqual([MAIN, 'refs/heads/old']);
+  await setRefs(repository, missing.set('refs/heads/new', main));
+  expect([...(await listRefs(repository)).keys()].sort()).toEqual([MAIN, 'refs/heads/new']);
+});
+
+test.each([
+  ['refs/heads/a', 'refs/heads/a/b/c'],
+  ['refs/heads/a/b/c', 'refs/heads/a'],
+])('%s gives way to %s', async (from, to) => {
+  const repository = await openRepository(home, `refs-${from}`.replaceAll('/', '-'));
+  const main = await commit(repository, { 'a.md': Buffer.from('a') }, null);
+  for (const name of [from, to]) {
+    const wanted = new Map([
+      [MAIN, main],
+      [name, main],
+    ]);
+    await setRefs(repository, wanted);
+    expect(await listRefs(repository)).toEqual(wanted);
+  }
 });
 
 test('what a killed writer leaves behind is passed over by git', async () => {
