@@ -50,8 +50,8 @@ export const SessionView = Me.extend({
 export type SessionView = Wire<typeof SessionView>;
 
 export const SessionEntry = SessionFields.extend({ current: z.boolean().describe('The one that asks') });
-export type SessionEntry = Wire<typeof SessionEntry>;
 export const SessionList = z.object({ sessions: z.array(SessionEntry), next: Next }).meta({ id: 'SessionList' });
+export type SessionList = Wire<typeof SessionList>;
 
 export const EndSessions = z.strictObject({
   id: z.string().min(1).max(100).optional().describe('One session'),

@@ -342,6 +342,7 @@ export const Stopped = z.object({
 export type Stopped = Wire<typeof Stopped>;
 
 export const Ok = z.object({ ok: z.literal(true) });
+export type Ok = Wire<typeof Ok>;
 
 export const EventParams = z.object({ tenant: z.string().max(255), ws: z.string().max(255), id: z.string().max(255) });
 export const EventQuery = z.object({

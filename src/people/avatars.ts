@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Sharp } from 'sharp';
 import sharp from 'sharp';
+import type { AvatarSet } from '../contract/avatars.js';
+import type { Ok } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import type { Db } from '../platform/db/contract.js';
 import { notFound, overloaded, Refusal } from '../shared/refusal.js';
@@ -53,7 +55,7 @@ export async function setAvatar(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
   { bytes, ...name }: AvatarName & { readonly bytes: Uint8Array },
-): Promise<{ ok: true; url: string }> {
+): Promise<AvatarSet> {
   const subject = await findSubject(deps.db, caller, name);
   assertMaySet(caller, subject);
   const content = await encodePicture(bytes);
@@ -69,7 +71,7 @@ export async function setAvatar(
   return { ok: true, url: avatarPath(subject.kind, name.id, digest) ?? '' };
 }
 
-export async function removeAvatar(deps: Pick<Deps, 'db'>, caller: Caller, name: AvatarName): Promise<{ ok: true }> {
+export async function removeAvatar(deps: Pick<Deps, 'db'>, caller: Caller, name: AvatarName): Promise<Ok> {
   const subject = await findSubject(deps.db, caller, name);
   assertMaySet(caller, subject);
   await deps.db.transaction(async (sql) => {

@@ -1,5 +1,5 @@
 import { RUN_TABLES } from '../content/index.js';
-import type { Stopped } from '../contract/runs.js';
+import type { Ok, Stopped } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { abortLive, announceRuns, endRuns } from '../engine/index.js';
 import { audit, findWorkspace } from '../people/index.js';
@@ -36,7 +36,7 @@ export async function deleteRun(
   deps: Deps,
   caller: Caller,
   input: { readonly workspace: string; readonly runId: string },
-): Promise<{ ok: true }> {
+): Promise<Ok> {
   await deps.db.transaction(async (sql) => {
     const workspace = await findWorkspace(sql, caller, input.workspace);
     const run = await lockRun(sql, workspace.id, input.runId);

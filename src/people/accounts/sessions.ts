@@ -1,4 +1,4 @@
-import type { SessionEntry, SessionView } from '../../contract/auth.js';
+import type { SessionList, SessionView } from '../../contract/auth.js';
 import type { Deps } from '../../deps.js';
 import type { Config } from '../../platform/config/index.js';
 import type { Sql, TableRow } from '../../platform/db/contract.js';
@@ -85,7 +85,7 @@ export async function listSessions(
   deps: Pick<Deps, 'db' | 'clock'>,
   caller: Caller,
   { limit, cursor }: PageInput,
-): Promise<{ readonly sessions: readonly SessionEntry[]; readonly next: string | null }> {
+): Promise<SessionList> {
   const after = cursors.read(cursor);
   const rows: Row[] =
     caller.person === null

@@ -1,3 +1,4 @@
+import type { Ok } from '../../contract/runs.js';
 import type { InviteBody, Invited } from '../../contract/team.js';
 import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';
@@ -100,7 +101,7 @@ export async function findInvite(sql: Sql, caller: Pick<Caller, 'tenant'>, id: s
 }
 
 /** Revokes an open invite, which voids its link. An invite that is being accepted at the same time is not open. */
-export async function revokeInvite(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<{ ok: true }> {
+export async function revokeInvite(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<Ok> {
   await deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
     const invite = await findInvite(sql, caller, id);
