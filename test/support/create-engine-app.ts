@@ -28,7 +28,7 @@ import { directChecker } from './direct-checker.js';
 import { atFileEnd } from './file-end.js';
 import { PATIENCE_MS } from './patience.js';
 import { freshDatabase, testDatabase } from './postgres.js';
-import { lastEvent, untilNews } from './run-news.js';
+import { markOf, untilNews } from './run-news.js';
 import { sendWithRetry } from './send-with-retry.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
@@ -191,12 +191,12 @@ function verbs(app: TestApp) {
   ): Promise<RunView> {
     const end = Date.now() + timeoutMs;
     for (;;) {
-      const last = await lastEvent(app.deps.db, id);
+      const mark = await markOf(app.deps.db, id);
       const view = await run(workspace, id);
       if (holds(view)) return view;
       if (Date.now() > end)
         throw new Error(`the run stayed ${view.status}: ${JSON.stringify(view, null, 1).slice(0, 6_000)}`);
-      await untilNews(app.deps.db, { run: id, last });
+      await untilNews(app.deps.db, { run: id, mark });
     }
   }
   return {

@@ -5,7 +5,7 @@ import type { RunView } from '../../src/contract/runs.js';
 import { createDb, type Db } from '../../src/platform/db/index.js';
 import type { FakeProvider } from './fake-provider.js';
 import { PATIENCE_MS } from './patience.js';
-import { lastEvent, untilNews } from './run-news.js';
+import { markOf, untilNews } from './run-news.js';
 import { sendWithRetry } from './send-with-retry.js';
 import { createServiceHost, type Service } from './service-host.js';
 import { silentLog } from './silent-log.js';
@@ -140,12 +140,12 @@ export async function driveRun(
   const until = Date.now() + timeoutMs;
   for (;;) {
     if (died) return 'died';
-    const last = await lastEvent(service.db, id);
+    const mark = await markOf(service.db, id);
     // The service may die under a request: what counts is that it did.
     const run = await service.run(workspace, id).catch(() => null);
     if (run?.finishedAt) return run;
     if (run) await release(service, workspace, run).catch(() => undefined);
     if (Date.now() > until) throw new Error(`the run stayed: ${JSON.stringify(run, null, 1).slice(0, 6_000)}`);
-    await untilNews(service.db, { run: id, last });
+    await untilNews(service.db, { run: id, mark });
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EvalRunView } from '../../../src/contract/evals.js';
 import type { RunView } from '../../../src/contract/runs.js';
 import { flow } from '../flows.js';
-import { lastEvent, untilNews } from '../run-news.js';
+import { markOf, untilNews } from '../run-news.js';
 import { sendWithRetry } from '../send-with-retry.js';
 import { type DrivenService, release } from '../service.js';
 import { fileList } from '../workspace-app.js';
@@ -32,11 +32,11 @@ export async function play(
   const { service, keys, receiver } = place;
   const until = async (id: string, holds: (run: RunView) => Promise<boolean>): Promise<RunView> => {
     for (const end = Date.now() + ENDS_WITHIN_MS; ; ) {
-      const last = await lastEvent(service.db, id);
+      const mark = await markOf(service.db, id);
       const view = await service.run(workspace, id);
       if (await holds(view)) return view;
       if (Date.now() > end) throw new Error(`the run stayed: ${JSON.stringify(view, null, 1).slice(0, 4_000)}`);
-      await untilNews(service.db, { run: id, last }, PACE);
+      await untilNews(service.db, { run: id, mark }, PACE);
     }
   };
   const post = poster(`${service.url}/api/workspaces`, { workspace, keys });
