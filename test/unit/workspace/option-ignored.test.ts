@@ -229,7 +229,7 @@ test('an option of any flow, disturbed in any of these ways, is told or has its 
       if (is.issues.length <= was.issues.length) expect(is.plan, after).toEqual(was.plan);
     },
   );
-  fc.assert(property, runs(150));
+  fc.assert(property, runs(50));
 });
 
 /** Ways in which a person writes a value that is nearly right. */
@@ -283,7 +283,7 @@ test('a gate or a limit of any flow, its value disturbed in any of these ways, i
       if (is.issues.length <= was.issues.length) expect(is.plan, after).toEqual(was.plan);
     },
   );
-  fc.assert(property, runs(150));
+  fc.assert(property, runs(50));
 });
 
 describe('prose is no option', () => {
