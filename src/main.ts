@@ -51,7 +51,7 @@ async function start(life: ProcessLife): Promise<void> {
   const log = createLog(asked.logLevel);
   life.log = log;
   armIfAllowed(asked.failpoint, say);
-  installRuntime(log);
+  if (asked.role !== 'api') await installRuntime(log);
 
   // Resolve port 0 now, so that addresses given to runs and people have the real port.
   const port = asked.port === 0 && asked.role !== 'worker' ? await freePort() : asked.port;

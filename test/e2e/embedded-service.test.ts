@@ -171,6 +171,9 @@ test('an API and a worker share one database and one Temporal, and start nothing
   await expect.poll(health).toMatchObject({ ok: true, role: 'api', workerAlive: true });
   expect(worker?.stderr()).toContain(`SERVICE_KEYS is not set, so the install key is that of ${folder}`);
   expect(await serversOf(folder)).toEqual([]);
+  // Temporal's worker is native code, and a large part of what a start loads.
+  const loadsWorker = async ({ pid = 0 } = {}) => (await readFile(`/proc/${pid}/maps`, 'utf8')).includes('core-bridge');
+  expect([await loadsWorker(api), await loadsWorker(worker)]).toEqual([false, true]);
   expect(await worker?.end('SIGTERM')).toBe(0);
   await expect.poll(health).toMatchObject({ workerAlive: false });
   await api?.end('SIGTERM');

@@ -9,7 +9,7 @@ import { silentLog } from '../support/silent-log.js';
 const folder = join(import.meta.dirname, 'histories');
 const histories = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.json'));
 
-installRuntime(silentLog);
+await installRuntime(silentLog);
 
 // Each file is a run recorded by an older build. A failure here means that deploying this change would break
 // runs that are parked in production right now: guard the new order with patched('yyyy-mm-slug').

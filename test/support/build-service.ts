@@ -18,10 +18,11 @@ export async function buildService(): Promise<void> {
   await run(process.execPath, ['--input-type=module', '-e', build], { cwd: packageRoot });
   const file = codeCacheFile();
   if (existsSync(file)) return;
-  // A start that is refused for its settings has read the modules, and exits.
+  // A start that is refused for its settings has read the modules, and exits. Only a worker reads those of its SDK.
   const { PATH = '' } = readEnvironment();
   const env = { PATH, MAKE_CODE_CACHE: '1', SERVICE_ROLE: 'none' };
-  await run(process.execPath, [...NODE_FLAGS, MAIN], { env }).catch(() => undefined);
+  const flags = [...NODE_FLAGS, '--import', '@temporalio/worker'];
+  await run(process.execPath, [...flags, MAIN], { cwd: packageRoot, env }).catch(() => undefined);
   const isOld = (name: string) => name.startsWith('.code-cache-') && name !== basename(file);
   for (const name of readdirSync(dirname(file)).filter(isOld)) rmSync(join(dirname(file), name), { force: true });
 }

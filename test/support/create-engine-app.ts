@@ -70,14 +70,14 @@ export interface EngineOptions {
 }
 
 /** Temporal's runtime is one a process. */
-let installed = false;
+let installed: Promise<void> | undefined;
 
 /** The whole engine on the real database and the real Temporal, with a worker in this process on a queue of its own. */
 export async function createEngineApp(options: EngineOptions = {}): Promise<EngineApp> {
   const taskQueue = `test-${newId()}`;
   const { address, namespace } = options.temporal ?? testTemporal();
-  if (!installed) installRuntime(silentLog);
-  installed = true;
+  installed ??= installRuntime(silentLog);
+  await installed;
   const connection = await NativeConnection.connect({ address });
   const { config } = await createTestDeps();
   const { db, close: closeDb } = await engineDb(options);

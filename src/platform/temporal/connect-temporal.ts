@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Connection } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import { errorMessage } from '../../shared/refusal.js';
 import { DrainedConnection } from './drained-connection.js';
 
@@ -32,6 +32,7 @@ export async function connectTemporal(target: TemporalTarget): Promise<Connectio
  * down.
  */
 export async function connectWorker(target: TemporalTarget): Promise<NativeConnection> {
+  const { NativeConnection } = await import('@temporalio/worker');
   return NativeConnection.connect({ address: target.address, ...(await tlsOptions(target)) });
 }
 

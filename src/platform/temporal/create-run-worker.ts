@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import type { NativeConnection, Worker } from '@temporalio/worker';
 import type {
   EvalActivities,
   RunActivities,
@@ -42,6 +42,7 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
   const { shutdownGraceMs = SHUTDOWN_GRACE_MS } = options;
   if (!existsSync(bundlePath)) throw new Error(`${bundlePath} is missing: run \`npm run build\`, then start again.`);
   const { tuner, watchUntil } = createRunTuner();
+  const { Worker } = await import('@temporalio/worker');
   const worker = await Worker.create({
     connection,
     namespace,

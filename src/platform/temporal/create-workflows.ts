@@ -1,11 +1,11 @@
 import {
   Client,
-  type Connection,
+  Connection,
   WorkflowExecutionAlreadyStartedError,
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import { untilAborted } from '../../shared/deadline.js';
 import { atMost, type BoundedCalls, boundCalls } from './bounded-calls.js';
 import type { OpenRun, Workflows } from './contract.js';
@@ -33,7 +33,7 @@ const PING_TIMEOUT_MS = 2_000;
 export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsOptions): Workflows {
   const client = new Client({ connection, namespace });
   // Only a worker's own connection can receive the first task with the answer; others throw.
-  const eagerStarts = connection instanceof NativeConnection ? EagerStarts.of(connection) : null;
+  const eagerStarts = connection instanceof Connection ? null : EagerStarts.of(connection);
   const calls = boundCalls(connection);
   const { call } = calls;
   const callRun = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>

@@ -1,11 +1,13 @@
-import { type Logger, type LogMetadata, Runtime } from '@temporalio/worker';
+import type { Logger, LogMetadata } from '@temporalio/worker';
 import type { Log, LogFields } from '../../shared/log.js';
 
 /**
  * Installs Temporal's process-wide runtime, once, before any worker or worker's connection. It writes to our log, and
- * leaves signals alone, because main.ts orders the shutdown.
+ * leaves signals alone, because main.ts orders the shutdown. `@temporalio/worker` is half of the modules of a start, so
+ * only a process that has a worker loads it.
  */
-export function installRuntime(log: Log): void {
+export async function installRuntime(log: Log): Promise<void> {
+  const { Runtime } = await import('@temporalio/worker');
   Runtime.install({
     logger: toLogger(log.child({ part: 'temporal' })),
     shutdownSignals: [],
