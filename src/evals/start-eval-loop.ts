@@ -12,16 +12,17 @@ const RECONCILE_AT_LEAST_MS = 600_000;
 /** The reconciler of eval workflows, a loop beside the worker. */
 export function startEvalLoop(deps: Deps): Loops {
   const pace = { name: 'evals', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS };
-  return startLoops(deps.log, [{ ...pace, work: () => reconcileEvals(deps) }]);
+  return startLoops(deps.log, [{ ...pace, work: (signal) => reconcileEvals(deps, GRACE_MS, signal) }]);
 }
 
 /**
  * Brings eval runs and their workflows in line: restarts a run whose workflow Temporal does not know, and closes one as
- * lost whose workflow has ended without it.
+ * lost whose workflow has ended without it. Stops between two runs once the signal is aborted.
  */
 export async function reconcileEvals(
   deps: Deps,
-  graceMs: number = GRACE_MS,
+  graceMs: number,
+  signal?: AbortSignal,
 ): Promise<{ readonly started: readonly string[]; readonly lost: readonly string[] }> {
   const live = await deps.db.query<{ id: string }>(
     `SELECT id FROM eval_run e WHERE finished_at IS NULL AND created_at < now() - $1 * interval '1 ms'
@@ -31,6 +32,7 @@ export async function reconcileEvals(
   const started: string[] = [];
   const lost: string[] = [];
   for (const { id } of live) {
+    if (signal?.aborted) break;
     const state = await deps.workflows.describeRun(id);
     if (state === 'missing') {
       await enqueueOutbox(deps.db, id, 'start-eval');

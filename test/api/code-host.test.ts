@@ -64,6 +64,31 @@ test.each(KINDS)(
   },
 );
 
+test('the end of the process stops a fetch that hangs: the next worker continues at once, and no attempt is counted', async () => {
+  const commit = stage.host.push(TREE);
+  await tell('github', commit);
+  const asked = new Promise<void>((resolve) => {
+    // Half of an answer: the headers and no body.
+    stage.host.answerWith((response) => {
+      response.writeHead(200, { 'content-type': 'application/x-gzip' }).flushHeaders();
+      resolve();
+    });
+  });
+  const stop = new AbortController();
+  const failures: unknown[] = [];
+  const at = new InFlight({ atOnce: 4, each: 4 }, (error) => void failures.push(error));
+  expect(await beginPushes(stage.app.deps, at, stop.signal)).toBe(1);
+  await asked;
+  stop.abort();
+  await at.idle();
+  expect(await pushes()).toEqual([expect.objectContaining({ state: 'pending', commit, detail: null, tries: 0 })]);
+  expect(await beginPushes(stage.app.deps, at, stop.signal)).toBe(0);
+  stage.host.answerWith(null);
+  await work();
+  expect(await pushes()).toEqual([expect.objectContaining({ state: 'applied', commit })]);
+  expect(failures).toEqual([]);
+});
+
 test('what is a program at the code host is one here', async () => {
   const tree = { ...TREE, 'scripts/run.sh': '#!/bin/sh\n', 'scripts/lib.sh': 'x\n' };
   await tell('github', stage.host.push(tree));

@@ -110,6 +110,17 @@ describe('a batch of due rows', () => {
     expect([seen, lines]).toEqual([[1n, 2n], []]);
   });
 
+  test('goes on behind a row that cannot even be postponed', async () => {
+    lines.length = 0;
+    const { seen, work } = stage((id) => {
+      if (id === 2n) throw new Error('poison');
+    });
+    // The table does not exist, so every attempt to postpone fails.
+    expect(await forEachDue(app.deps, 'no_such_table', { rows, work })).toBe(2);
+    expect(seen).toEqual([1n, 2n, 3n]);
+    expect(lines).toContainEqual(expect.objectContaining({ message: 'failed to postpone a row of a queue', id: '2' }));
+  });
+
   test('ends between two rows when the process ends', async () => {
     const stop = new AbortController();
     const { seen, work } = stage(() => stop.abort());

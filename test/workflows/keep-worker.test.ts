@@ -10,6 +10,7 @@ import {
   keepWorker,
   switchWorkflows,
 } from '../../src/platform/temporal/index.js';
+import { pauseAfterRun } from '../../src/platform/temporal/keep-worker.js';
 import { silentLog } from '../support/silent-log.js';
 import { testTemporal } from '../support/temporal.js';
 import { startTemporalDoor } from '../support/temporal-door.js';
@@ -99,4 +100,16 @@ test('a worker that failed as it registered is replaced by one on a connection o
   await kept.ready;
   expect(connections()).toBe(2);
   await runsATask(workflows);
+});
+
+test('the pause grows with each failure in a row, and is short again after a worker that ran for long', () => {
+  const pauses: number[] = [];
+  let last: number | null = null;
+  for (let n = 0; n < 8; n += 1) {
+    last = pauseAfterRun(last, 0);
+    pauses.push(last);
+  }
+  expect(pauses).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
+  expect(pauseAfterRun(10_000, 3_600_000)).toBe(200);
+  expect(pauseAfterRun(1_600, 500)).toBe(3_200);
 });

@@ -24,17 +24,17 @@ export function startEngineLoops(deps: Deps): Loops {
       name: 'reconciler',
       everyMs: RECONCILE_EVERY_MS,
       atLeastMs: RECONCILE_AT_LEAST_MS,
-      work: async () => {
-        ({ rowless } = await reconcile(deps, { rowless }));
+      work: async (signal) => {
+        ({ rowless } = await reconcile(deps, { rowless, signal }));
       },
     },
     {
       name: 'months',
       everyMs: CORRECT_MONTHS_EVERY_MS,
       atLeastMs: RECONCILE_AT_LEAST_MS,
-      work: () => correctMonths(deps),
+      work: (signal) => correctMonths(deps, signal),
     },
-    { name: 'slots', everyMs: SWEEP_SLOTS_EVERY_MS, work: () => sweepSlots(deps) },
+    { name: 'slots', everyMs: SWEEP_SLOTS_EVERY_MS, work: (signal) => sweepSlots(deps, signal) },
   ]);
   return {
     close: () => {

@@ -14,10 +14,14 @@ export interface Reconciled {
   readonly terminated: readonly string[];
 }
 
+const NOTHING: Reconciled = { started: [], lost: [], cancelled: [], rowless: [], terminated: [] };
+
 interface Options {
   readonly graceMs?: number;
   /** The workflows without a row at the previous look. */
   readonly rowless?: readonly string[];
+  /** Stops between two runs once it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 interface LiveRun {
@@ -30,17 +34,22 @@ interface LiveRun {
  * Brings rows and workflows in line, in both directions, from one list of open workflows. A live run whose workflow
  * Temporal does not know is started again from its rows. A run whose workflow has closed, or whose parent ended without
  * it, is ended as lost. An open workflow of an ended run is cancelled, and one without a row at two looks is
- * terminated.
+ * terminated. When it is stopped early, it knows no workflow as rowless.
  */
 export async function reconcile(
   deps: Deps,
-  { graceMs = GRACE_MS, rowless: before = [] }: Options = {},
+  { graceMs = GRACE_MS, rowless: before = [], signal }: Options = {},
 ): Promise<Reconciled> {
   const open = new Map<string, number>();
-  for await (const { id, startedAt } of deps.workflows.openRuns()) open.set(id, startedAt);
+  for await (const { id, startedAt } of deps.workflows.openRuns()) {
+    open.set(id, startedAt);
+    if (signal?.aborted) return NOTHING;
+  }
   const missing = new Map<string, LiveRun>();
   const lost: string[] = [];
   for (const run of await liveRuns(deps, graceMs)) {
+    // A part of the missing runs would not show which child's parent is missing too.
+    if (signal?.aborted) return { ...NOTHING, lost };
     if (open.has(run.id)) continue;
     const state = await deps.workflows.describeRun(run.id);
     if (state === 'missing' && !run.parentEnded) missing.set(run.id, run);
@@ -50,11 +59,12 @@ export async function reconcile(
     }
   }
   const started = await startAgain(deps, missing);
-  const cancelled = await cancelEnded(deps, [...open.keys()], graceMs);
+  const cancelled = await cancelEnded(deps, [...open.keys()], { graceMs, signal });
   const rowless = await withoutRow(deps, open, graceMs);
   const terminated = await terminate(
     deps,
     rowless.filter((id) => before.includes(id)),
+    signal,
   );
   return { started, lost, cancelled, rowless, terminated };
 }
@@ -94,13 +104,22 @@ async function startAgain(deps: Deps, missing: ReadonlyMap<string, LiveRun>): Pr
   return started;
 }
 
-async function cancelEnded(deps: Deps, open: readonly string[], graceMs: number): Promise<string[]> {
+async function cancelEnded(
+  deps: Deps,
+  open: readonly string[],
+  { graceMs, signal }: { readonly graceMs: number; readonly signal: AbortSignal | undefined },
+): Promise<string[]> {
   const ended = await deps.db.query<{ id: string }>(
     `SELECT id FROM run WHERE id = ANY($1) AND finished_at < now() - $2 * interval '1 ms'`,
     [open, graceMs],
   );
-  for (const { id } of ended) await deps.workflows.cancelRun(id);
-  return ended.map(({ id }) => id);
+  const cancelled: string[] = [];
+  for (const { id } of ended) {
+    if (signal?.aborted) break;
+    await deps.workflows.cancelRun(id);
+    cancelled.push(id);
+  }
+  return cancelled;
 }
 
 /**
@@ -119,10 +138,17 @@ async function withoutRow(deps: Deps, open: ReadonlyMap<string, number>, graceMs
   return found.map(({ id }) => id);
 }
 
-async function terminate(deps: Deps, ids: readonly string[]): Promise<readonly string[]> {
+async function terminate(
+  deps: Deps,
+  ids: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const terminated: string[] = [];
   for (const id of ids) {
+    if (signal?.aborted) break;
     deps.log.warn({ run: id }, 'terminating a workflow whose run is not in the database');
     await deps.workflows.terminateRun(id, 'its run is not in the database');
+    terminated.push(id);
   }
-  return ids;
+  return terminated;
 }

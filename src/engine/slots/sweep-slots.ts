@@ -7,10 +7,14 @@ import { lockSlots } from './slot-rows.js';
 /**
  * Frees slots of stopped runs and dead workers, and grants them to those in line. It reads the rows again under the
  * lock, so it may run anywhere, at any time, and concurrently. Returns the lanes that continue.
+ * Stops between two workspaces once the signal is aborted.
  */
-export async function sweepSlots(deps: Deps): Promise<GrantedLane[]> {
+export async function sweepSlots(deps: Deps, signal?: AbortSignal): Promise<GrantedLane[]> {
   const granted: GrantedLane[] = [];
-  for (const id of await workspacesWithSlots(deps)) granted.push(...(await sweepWorkspace(deps, id)));
+  for (const id of await workspacesWithSlots(deps)) {
+    if (signal?.aborted) break;
+    granted.push(...(await sweepWorkspace(deps, id)));
+  }
   await announceRuns(
     deps,
     granted.map((one) => one.runId),

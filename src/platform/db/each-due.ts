@@ -16,12 +16,18 @@ export interface DueRows<Row extends DueRow> {
   readonly signal?: AbortSignal | undefined;
 }
 
+interface Store {
+  readonly db: Sql;
+  readonly log: Log;
+}
+
 /**
- * Processes the due rows of a table in sequence and returns their number. A row that fails is logged and put
- * off, ever longer, so that it keeps no other from its turn. Throws at once when the database or another part is away.
+ * Processes the due rows of a table in sequence and returns how many succeeded. A row that fails is logged and
+ * postponed, ever longer, so that it keeps no other from its turn, also when that fails. Throws at once when the
+ * database or another part is away.
  */
 export async function forEachDue<Row extends DueRow>(
-  { db: sql, log }: { readonly db: Sql; readonly log: Log },
+  deps: Store,
   table: string,
   { rows, work, signal }: DueRows<Row>,
 ): Promise<number> {
@@ -35,12 +41,21 @@ export async function forEachDue<Row extends DueRow>(
       // The row is not at fault, and the others would fail too.
       if (error instanceof Refusal && error.kind === 'unavailable') throw error;
       const tries = row.tries + 1;
-      log.warn({ err: error, table, id: String(row.id), tries }, 'a row of a queue failed, will retry');
-      await sql.query(
-        `UPDATE ${table} SET tries = tries + 1, due_at = now() + $2 * interval '1 ms' WHERE id = $1 AND tries = $3`,
-        [row.id, backoffMs('row', tries), row.tries],
-      );
+      deps.log.warn({ err: error, table, id: String(row.id), tries }, 'a row of a queue failed, will retry');
+      await postpone(deps, table, row);
     }
   }
   return done;
+}
+
+async function postpone({ db, log }: Store, table: string, { id, tries }: DueRow): Promise<void> {
+  try {
+    await db.query(
+      `UPDATE ${table} SET tries = tries + 1, due_at = now() + $2 * interval '1 ms' WHERE id = $1 AND tries = $3`,
+      [id, backoffMs('row', tries + 1), tries],
+    );
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === 'unavailable') throw error;
+    log.warn({ err: error, table, id: String(id) }, 'failed to postpone a row of a queue');
+  }
 }

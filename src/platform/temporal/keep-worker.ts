@@ -22,6 +22,12 @@ export interface KeptWorker {
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 
+/** The pause before the next attempt. A worker that ran for the longest pause was healthy: its error begins a new series. */
+export function pauseAfterRun(lastMs: number | null, ranMs: number): number {
+  if (lastMs === null || ranMs >= LONGEST_WAIT_MS) return FIRST_WAIT_MS;
+  return Math.min(lastMs * 2, LONGEST_WAIT_MS);
+}
+
 /**
  * Opens a connection on which Temporal answers for the namespace. While it does not, nothing must reach `Worker.create`:
  * it starts a thread and registers the worker before it asks, and undoes neither when that fails (SDK 1.24).
@@ -60,6 +66,8 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
     markReady = resolve;
   });
   let worker: RunWorker | undefined;
+  /** When the current worker began to poll, by `performance.now()`; null before. */
+  let pollsSince: number | null = null;
 
   async function runOnce(): Promise<void> {
     const connection = await unlessStopped(connect(options), stopping.signal);
@@ -68,16 +76,20 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
     const running = worker.run();
     const stopped = stopping.signal.aborted ? worker.shutdown() : Promise.resolve();
     markReady();
+    pollsSince = performance.now();
     await Promise.all([running, stopped]);
   }
 
   async function loop(): Promise<void> {
-    for (let wait = FIRST_WAIT_MS; !stopping.signal.aborted; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+    let wait: number | null = null;
+    while (!stopping.signal.aborted) {
+      pollsSince = null;
       try {
         await runOnce();
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
+        wait = pauseAfterRun(wait, pollsSince === null ? 0 : performance.now() - pollsSince);
         options.log.warn({ err: error, retryInMs: wait }, 'worker failed, will retry');
         await sleep(wait, stopping.signal).catch(() => undefined);
       }

@@ -42,18 +42,21 @@ const POLL_RUNS_MS = 3_000;
 
 /**
  * Starts to deploy due pushes, one per workspace at a time, each under a lease, within the limits. Returns how many it
- * started.
+ * started. The signal stops a running fetch, and another worker then continues.
  */
-export async function beginPushes(deps: Deps, at: InFlight): Promise<number> {
-  if (at.room <= 0) return 0;
+export async function beginPushes(deps: Deps, at: InFlight, signal?: AbortSignal): Promise<number> {
+  if (at.room <= 0 || signal?.aborted) return 0;
   const rows = await claimDue(deps.db, at);
-  for (const row of rows) at.begin(row.tenant, () => processPush(deps, row));
+  for (const row of rows) at.begin(row.tenant, () => processPush(deps, row, signal));
   return rows.length;
 }
 
-async function processPush(deps: Deps, row: PushRow): Promise<void> {
-  const outcome = await attempt(deps, row).catch((error: unknown) => afterError(deps, row, error));
-  if (outcome) await recordOutcome(deps, row, outcome);
+async function processPush(deps: Deps, row: PushRow, signal: AbortSignal | undefined): Promise<void> {
+  const outcome = await attempt(deps, row, signal).catch((error: unknown) =>
+    signal?.aborted && error === signal.reason ? ('stopped' as const) : afterError(deps, row, error),
+  );
+  if (outcome === 'stopped') await release(deps.db, row);
+  else if (outcome) await recordOutcome(deps, row, outcome);
 }
 
 /**
@@ -79,11 +82,11 @@ async function claimDue(sql: Sql, { room, busy }: Pick<InFlight, 'room' | 'busy'
   });
 }
 
-async function attempt(deps: Deps, row: PushRow): Promise<Outcome> {
+async function attempt(deps: Deps, row: PushRow, signal: AbortSignal | undefined): Promise<Outcome> {
   // Checked before the fetch, since a workspace may be busy for days.
   const { count } = await liveRuns(deps.db, row.workspaceId);
   if (count > 0) return waiting(count);
-  const fetched = await fetchPushed(deps, row);
+  const fetched = await fetchPushed(deps, row, signal);
   if (fetched.kind === 'fault') return afterFault(row, fetched);
   return deployPushed(deps, row, fetched);
 }
@@ -109,14 +112,14 @@ function afterFault({ tries }: PushRow, { message, again }: Extract<Fetched, { k
   return { state: again ? 'failed' : 'refused', detail: message, notify: true };
 }
 
-async function fetchPushed(deps: Deps, row: PushRow): Promise<Fetched> {
+async function fetchPushed(deps: Deps, row: PushRow, signal: AbortSignal | undefined): Promise<Fetched> {
   const place = { tenant: row.tenant, workspace: row.workspaceId, name: FETCH_TOKEN };
   const refused = (message: string): Fetched => ({ kind: 'fault', message, again: false });
   const found = await readText(deps, place);
-  if (found.kind === 'missing') return fetchTree(deps, { ...row, token: null });
+  if (found.kind === 'missing') return fetchTree(deps, { ...row, token: null }, signal);
   if (found.kind === 'unusable') return refused(`${FETCH_TOKEN} cannot be used: store it again, as a value`);
   const elsewhere = await pinSource(deps.db, row.workspaceId, { token: found.secret, repository: row.repository });
-  return elsewhere === null ? fetchTree(deps, { ...row, token: found.text }) : refused(elsewhere);
+  return elsewhere === null ? fetchTree(deps, { ...row, token: found.text }, signal) : refused(elsewhere);
 }
 
 /** The push was superseded, or another worker claimed it, during the work. */
@@ -208,6 +211,16 @@ async function write(sql: Sql, row: PushRow, outcome: Outcome): Promise<boolean>
     ],
   });
   return written.length > 0;
+}
+
+/** Ends the lease of a stopped attempt, which is not a failure: the next worker continues at once. */
+async function release(sql: Sql, { id, claim }: PushRow): Promise<void> {
+  await sql.query({
+    name: 'release-code-push',
+    text: `UPDATE code_push SET leased_until = NULL, due_at = now()
+      WHERE id = $1 AND claim = $2 AND state IN ('pending', 'waiting')`,
+    values: [id, claim],
+  });
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { type Deadline, startDeadline } from '../../shared/deadline.js';
 import { ArchiveFault } from './archive/read-tar.js';
 import { type ArchivedTree, treeOfArchive } from './archive/tree-of-archive.js';
 import { type CodeHostKind, HOSTS } from './hosts/index.js';
@@ -25,11 +26,23 @@ const LIMITS = { maxBytes: 1_024 * MIB, maxEntries: 200_000, maxFiles: 10_000, m
 
 /**
  * The files of a commit, from the archive of its code host. Only over https, except for hosts that the operator opened.
- * A redirect to another origin, such as a host's archive store, is followed without the token.
+ * A redirect to another origin, such as a host's archive store, is followed without the token. Rejects with the signal's
+ * reason once it is aborted.
  */
-export async function fetchTree({ net }: Pick<Deps, 'net'>, wanted: Wanted): Promise<Fetched> {
+export async function fetchTree(deps: Pick<Deps, 'net'>, wanted: Wanted, stop?: AbortSignal): Promise<Fetched> {
+  stop?.throwIfAborted();
+  const late = startDeadline(WHOLE_MS, stop);
+  try {
+    const fetched = await fetchWithin(deps, wanted, late);
+    stop?.throwIfAborted();
+    return fetched;
+  } finally {
+    late.end();
+  }
+}
+
+async function fetchWithin({ net }: Pick<Deps, 'net'>, wanted: Wanted, late: Deadline): Promise<Fetched> {
   const { host, archiveUrl, commit, dir, token } = wanted;
-  const late = AbortSignal.timeout(WHOLE_MS);
   const answer = await net.open({
     url: archiveUrl,
     headers: { accept: '*/*', ...(token !== null && HOSTS[host].tokenHeader(token)) },
@@ -37,7 +50,7 @@ export async function fetchTree({ net }: Pick<Deps, 'net'>, wanted: Wanted): Pro
     redirects: 4,
     timeoutMs: HEAD_MS,
     maxBytes: PACKED_BYTES,
-    signal: late,
+    signal: late.signal,
   });
   if (answer.kind === 'fault') return { kind: 'fault', message: answer.message, again: AGAIN.has(answer.fault) };
   if (answer.status !== 200) {
@@ -48,7 +61,7 @@ export async function fetchTree({ net }: Pick<Deps, 'net'>, wanted: Wanted): Pro
     return { kind: 'files', ...(await treeOfArchive(answer.body, { dir, commit, limits: LIMITS })) };
   } catch (error) {
     if (error instanceof ArchiveFault) return { kind: 'fault', message: error.message, again: false };
-    const what = late.aborted ? 'did not arrive in time' : 'was cut off';
+    const what = late.isOver() ? 'did not arrive in time' : 'was cut off';
     return { kind: 'fault', message: `the archive of ${new URL(archiveUrl).host} ${what}`, again: true };
   }
 }

@@ -51,12 +51,14 @@ function driftOf(row: ScheduleRow, kept: KeptSchedule | undefined, now: number):
 }
 
 /**
- * Makes the rows match the live revisions, and Temporal's schedules match the rows. Returns the drift that it found.
+ * Makes the rows match the live revisions, and Temporal's schedules match the rows. Returns the drift that it found. Stops
+ * between two schedules once the signal is aborted.
  */
-export async function reconcileSchedules(deps: Deps): Promise<readonly Drift[]> {
+export async function reconcileSchedules(deps: Deps, signal?: AbortSignal): Promise<readonly Drift[]> {
   await followAll(deps.db);
   const drift = await findDrift(deps, deps.clock.now());
   for (const { workspace, flow } of drift) {
+    if (signal?.aborted) return drift;
     const known = await deps.db.query(
       'UPDATE schedule SET told = false WHERE workspace_id = $1 AND flow = $2 RETURNING 1',
       [workspace, flow],
@@ -64,7 +66,7 @@ export async function reconcileSchedules(deps: Deps): Promise<readonly Drift[]> 
     if (known.length === 0) await deps.workflows.deleteSchedule({ workspace, flow });
   }
   if (drift.length > 0) deps.log.warn({ drift }, 'Temporal schedules had drifted, synced again');
-  await syncSchedules(deps);
+  await syncSchedules(deps, null, signal);
   return drift;
 }
 

@@ -12,13 +12,13 @@ const RECONCILE_AT_LEAST_MS = 600_000;
 /** The loops for schedules beside a worker. None of them watches the clock: Temporal does. */
 export function startScheduleLoops(deps: Deps): Loops {
   return startLoops(deps.log, [
-    { name: 'schedules', everyMs: SYNC_EVERY_MS, work: () => syncSchedules(deps) },
-    { name: 'waiting firings', everyMs: START_WAITING_EVERY_MS, work: () => startWaiting(deps) },
+    { name: 'schedules', everyMs: SYNC_EVERY_MS, work: (signal) => syncSchedules(deps, null, signal) },
+    { name: 'waiting firings', everyMs: START_WAITING_EVERY_MS, work: (signal) => startWaiting(deps, signal) },
     {
       name: 'schedule drift',
       everyMs: RECONCILE_EVERY_MS,
       atLeastMs: RECONCILE_AT_LEAST_MS,
-      work: () => reconcileSchedules(deps),
+      work: (signal) => reconcileSchedules(deps, signal),
     },
   ]);
 }

@@ -5,8 +5,8 @@ import type { FlowRef } from '../../workflows/contract.js';
 import { beginFiring } from './begin-firing.js';
 import { isOn, liveScheduled, lockSchedule } from './schedule-row.js';
 
-/** Starts the oldest waiting time of each flow whose last run has ended. */
-export async function startWaiting(deps: Deps): Promise<void> {
+/** Starts the oldest waiting time of each flow whose last run has ended, until the signal is aborted. */
+export async function startWaiting(deps: Deps, signal?: AbortSignal): Promise<void> {
   const flows = await deps.db.query<FlowRef>({
     name: 'waiting-firings',
     text: `SELECT DISTINCT f.workspace_id AS workspace, f.flow FROM firing f WHERE f.outcome = 'waiting'
@@ -14,7 +14,9 @@ export async function startWaiting(deps: Deps): Promise<void> {
         AND r.finished_at IS NULL AND r.trigger->>'kind' = 'schedule' AND r.parent_id IS NULL)`,
     values: [],
   });
-  await forEachIndependently(flows, (ref) => startOldest(deps, ref));
+  await forEachIndependently(flows, async (ref) => {
+    if (!signal?.aborted) await startOldest(deps, ref);
+  });
 }
 
 async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {

@@ -34,8 +34,11 @@ export function needsMoreMoments(schedule: ScheduleRow, now: number): boolean {
   return last !== undefined && last > (schedule.syncedUntil?.getTime() ?? 0);
 }
 
-/** Sends the schedules that are not synced to Temporal: of one flow, or of all. Returns how many were synced. */
-export async function syncSchedules(deps: Deps, only: FlowRef | null = null): Promise<number> {
+/**
+ * Sends the schedules that are not synced to Temporal: of one flow, or of all. Returns how many were synced. Begins no
+ * further one once the signal is aborted.
+ */
+export async function syncSchedules(deps: Deps, only: FlowRef | null = null, signal?: AbortSignal): Promise<number> {
   const rows = await deps.db.query<ScheduleRow>({
     name: 'unsynced-schedules',
     text: `SELECT ${SCHEDULE_COLUMNS} FROM schedule s
@@ -44,7 +47,7 @@ export async function syncSchedules(deps: Deps, only: FlowRef | null = null): Pr
   });
   let synced = 0;
   await forEachParallel(rows, AT_ONCE, async (row) => {
-    if (await syncOne(deps, row)) synced += 1;
+    if (!signal?.aborted && (await syncOne(deps, row))) synced += 1;
   });
   return synced;
 }
