@@ -27,7 +27,7 @@ interface Store {
  * database or another part is away.
  */
 export async function forEachDue<Row extends DueRow>(
-  deps: Store,
+  { db, log }: Store,
   table: string,
   { rows, work, signal }: DueRows<Row>,
 ): Promise<number> {
@@ -41,21 +41,20 @@ export async function forEachDue<Row extends DueRow>(
       // The row is not at fault, and the others would fail too.
       if (error instanceof Refusal && error.kind === 'unavailable') throw error;
       const tries = row.tries + 1;
-      deps.log.warn({ err: error, table, id: String(row.id), tries }, 'a row of a queue failed, will retry');
-      await postpone(deps, table, row);
+      log.warn({ err: error, table, id: String(row.id), tries }, 'a row of a queue failed, will retry');
+      const text = `UPDATE ${table} SET tries = tries + 1, due_at = now() + $2 * interval '1 ms' WHERE id = $1 AND tries = $3`;
+      await db
+        .query(text, [row.id, backoffMs('row', tries), row.tries])
+        .catch(logUnlessUnavailable(log, { table, id: String(row.id) }));
     }
   }
   return done;
 }
 
-async function postpone({ db, log }: Store, table: string, { id, tries }: DueRow): Promise<void> {
-  try {
-    await db.query(
-      `UPDATE ${table} SET tries = tries + 1, due_at = now() + $2 * interval '1 ms' WHERE id = $1 AND tries = $3`,
-      [id, backoffMs('row', tries + 1), tries],
-    );
-  } catch (error) {
+/** An unavailable database is thrown: the other rows would fail too. */
+function logUnlessUnavailable(log: Log, where: object) {
+  return (error: unknown): void => {
     if (error instanceof Refusal && error.kind === 'unavailable') throw error;
-    log.warn({ err: error, table, id: String(id) }, 'failed to postpone a row of a queue');
-  }
+    log.warn({ err: error, ...where }, 'failed to postpone a row of a queue');
+  };
 }
