@@ -5,6 +5,7 @@ import { readMigrations } from '../../src/platform/db/migrations-folder.js';
 import { withSchemaEngine } from '../../src/platform/db/schema-engine.js';
 import { diffToSchema, migrationList, NO_FILTER } from '../../src/platform/db/write-migration.js';
 import { freshDatabase, testDatabase } from '../support/postgres.js';
+import { startRefusing } from '../support/starting-server.js';
 
 test('a migrated database differs from the schema in nothing', async () => {
   expect(await diffToSchema(testDatabase())).toBe('');
@@ -15,6 +16,22 @@ test('a column that is missing is found by the same diff', async () => {
   await onDatabase(url, 'ALTER TABLE run DROP COLUMN summary');
   expect(await diffToSchema(url)).toContain('ADD COLUMN     "summary" TEXT');
   await drop();
+});
+
+test.each(['57P03', '53300'])('a start waits for a database that is not ready (%s)', async (code) => {
+  const server = await startRefusing(testDatabase(), { code, times: 2 });
+  onTestFinished(() => server.close());
+  const warnings: string[] = [];
+  expect(await applyMigrations(server.url, { warn: (text) => warnings.push(text) })).toEqual([]);
+  expect(server.refused()).toBe(2);
+  expect(warnings).toEqual(['The database is not ready yet (refused by the test): waiting for it.']);
+});
+
+test('a start does not repeat a login that the database refuses', async () => {
+  const server = await startRefusing(testDatabase(), { code: '28P01', times: 9 });
+  onTestFinished(() => server.close());
+  await expect(applyMigrations(server.url)).rejects.toThrow('refused by the test');
+  expect(server.refused()).toBe(1);
 });
 
 test('two processes that start at once migrate once, and both go on', async () => {

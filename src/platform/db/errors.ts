@@ -52,6 +52,13 @@ export function isConnectionLost(error: unknown): boolean {
   return TEXTS.test(error.message);
 }
 
+/** A server that starts, recovers or shuts down (57P03), has no connection left (53300), or did not answer in time. */
+export function isNotReady(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  return code === '57P03' || code === '53300' || code === 'ETIMEDOUT' || /^timeout expired$/.test(error.message);
+}
+
 /** A deadlock or a serialization failure: the transaction was rolled back and may be retried. */
 export function isContention(error: unknown): boolean {
   const code = error instanceof Error ? codeOf(error) : undefined;

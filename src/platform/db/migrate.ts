@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { sleep } from '../../shared/deadline.js';
 import { errorMessage } from '../../shared/refusal.js';
-import { isConnectionLost, isContention, isLockTimeout } from './errors.js';
+import { isConnectionLost, isContention, isLockTimeout, isNotReady } from './errors.js';
 import { type Migration, readMigrations } from './migrations-folder.js';
 import { clientConfig } from './pool.js';
 
@@ -14,6 +14,10 @@ const LOCK_TIMEOUT = '3s';
 /** How often a migration is tried that other sessions keep from its locks: for a minute in all, and two at most. */
 const MAX_TRIES = 20;
 const RETRY_MS = 3_000;
+/** How long a start waits for a database that is there and not ready, and for one answer of it. */
+const CONNECT_MS = 30_000;
+const ANSWER_MS = 10_000;
+const CONNECT_RETRY_MS = 500;
 /** How often a process that waits for another one to migrate asks for its turn. */
 const TURN_MS = 200;
 
@@ -35,9 +39,7 @@ export interface MigrateOptions {
  */
 export async function applyMigrations(url: string, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { ca = null, version = 'of an unknown version', warn = () => undefined } = options;
-  const client = new pg.Client(clientConfig({ url, ca }));
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await connect(clientConfig({ url, ca }), warn);
   try {
     await takeTurn(client);
     const migrations = options.migrations ?? (await readMigrations());
@@ -59,6 +61,27 @@ export async function applyMigrations(url: string, options: MigrateOptions = {})
     return applied;
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Connects. A database that still starts, recovers, is out of connections or is slow on a busy machine is tried again
+ * for `CONNECT_MS`. Any other failure, such as a refused connection or a wrong password, is thrown at once.
+ */
+async function connect(config: pg.ClientConfig, warn: (text: string) => void): Promise<pg.Client> {
+  const deadline = performance.now() + CONNECT_MS;
+  for (let isFirst = true; ; isFirst = false) {
+    const client = new pg.Client({ ...config, connectionTimeoutMillis: ANSWER_MS });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      if (!isNotReady(error) || performance.now() > deadline) throw error;
+      if (isFirst) warn(`The database is not ready yet (${errorMessage(error)}): waiting for it.`);
+    }
+    await sleep(CONNECT_RETRY_MS);
   }
 }
 
