@@ -9,6 +9,7 @@ import type { Caller } from '../shared/roles.js';
 import { createWakeup } from '../shared/wakeup.js';
 import { getRun } from './get-run.js';
 import { hideTokens, type Show } from './hide-tokens.js';
+import { type Delta, endsStep, keepDelta, orderDeltas, roundKey, type StepRound } from './stream-deltas.js';
 import type { EventRow } from './trace.js';
 
 const hubs = new WeakMap<Db, Hub>();
@@ -32,9 +33,6 @@ const PAGE = 500;
 
 /** A lost notification delays a stream by this much at most. */
 const READ_AGAIN_MS = 2_000;
-
-/** Deltas buffered for a slow client, about a megabyte; beyond that the stream resets. */
-const MOST_DELTAS = 1_000;
 
 /**
  * Streams a run: a snapshot, then its events in order without gaps, then `end`. Null when the caller has already
@@ -79,15 +77,15 @@ async function* follow(
       seq = snapshot.lastSeq;
       over = snapshot.finishedAt !== null;
     }
+    const ended = over ? new Set<string>() : await readEnded(deps.db, input.runId);
     while (!over && !input.signal.aborted) {
       const { run, rows } = await readNext(deps, input.runId, seq);
-      for (const row of rows) {
-        seq = Number(row.seq);
-        yield { event: row.type, id: String(seq), data: input.show(eventData(row)) };
+      over = !run || (run.ended && Number(rows.at(-1)?.seq ?? seq) >= run.lastSeq);
+      if (over || rows.some(endsStep)) await untilDelivered(deps.db, input.signal);
+      for (const each of orderDeltas(rows, deltas, ended)) {
+        if ('row' in each) seq = Number(each.row.seq);
+        yield 'row' in each ? eventItem(each.row, input.show) : deltaItem(each.delta, input.show);
       }
-      over = !run || (run.ended && seq >= run.lastSeq);
-      if (over) await untilDelivered(deps.db, input.signal);
-      for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: input.show(delta) };
       if (!over && rows.length < PAGE) await wakeup.wait(READ_AGAIN_MS, input.signal);
     }
     if (over) yield { event: 'end', data: { runId: input.runId } };
@@ -98,7 +96,7 @@ async function* follow(
 
 /**
  * Resolves once the notifications that were sent before have arrived here: Postgres delivers them in the order of their
- * commits. Without it a run's end, which is read from its rows, overtakes its last deltas.
+ * commits. Without it the end of a step or run, which is read from rows, overtakes its last deltas.
  */
 async function untilDelivered(db: Db, signal: AbortSignal): Promise<void> {
   const mark = newId();
@@ -112,6 +110,16 @@ async function untilDelivered(db: Db, signal: AbortSignal): Promise<void> {
   } finally {
     unwatch();
   }
+}
+
+/** Reads which rounds of steps have ended: a client that resumes may have seen their ends already. */
+async function readEnded(db: Db, runId: string): Promise<Set<string>> {
+  const rounds = await db.query<StepRound>({
+    name: 'stream-ended',
+    text: 'SELECT id AS step, item, round FROM step WHERE run_id = $1 AND finished_at IS NOT NULL',
+    values: [runId],
+  });
+  return new Set(rounds.map(roundKey));
 }
 
 interface RunEnd {
@@ -137,29 +145,14 @@ async function readNext(deps: Deps, runId: string, seq: number): Promise<NextEve
   return { run: rows[0], rows: rows.filter((row) => row.seq !== null) };
 }
 
-/**
- * Adds a delta. When the buffer is full, replaces its content by a reset for each step: deltas are not stored, and the
- * step's result has the whole text.
- */
-export function keepDelta(deltas: Delta[], delta: Delta): void {
-  if (deltas.length >= MOST_DELTAS) {
-    const resets = [...deltas, delta].map((each) => ({ ...each, kind: 'reset' as const, text: '' }));
-    const byStep = new Map(resets.map((reset) => [`${reset.step} ${reset.item} ${reset.round}`, reset]));
-    deltas.splice(0, deltas.length, ...byStep.values());
-  }
-  deltas.push(delta);
+function eventItem(row: EventRow, show: Show): StreamItem {
+  const seq = Number(row.seq);
+  const data = { ...(isRecord(row.data) ? row.data : {}), seq, type: row.type, at: row.at.toISOString() };
+  return { event: row.type, id: String(seq), data: show(data) };
 }
 
-function eventData(row: EventRow): object {
-  return { ...(isRecord(row.data) ? row.data : {}), seq: Number(row.seq), type: row.type, at: row.at.toISOString() };
-}
-
-interface Delta {
-  readonly kind: 'delta' | 'output' | 'reset';
-  readonly step: string;
-  readonly item: number;
-  readonly round: number;
-  readonly text: string;
+function deltaItem({ kind, ...delta }: Delta, show: Show): StreamItem {
+  return { event: kind, data: show(delta) };
 }
 
 interface Watcher {

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { DELTA_CHANNEL } from '../../src/engine/index.js';
 import type { Db } from '../../src/platform/db/index.js';
 import { type StreamItem, streamRun } from '../../src/runs/stream-run.js';
 import type { Caller } from '../../src/shared/roles.js';
@@ -91,6 +92,8 @@ test('a stream begins with a snapshot, tells every event once and in order, and 
   expect((await app.run(workspace, id)).lastSeq).toBe(seqs.at(-1));
   const deltas = items.filter((item) => item.event === 'delta').map((item) => item.data.text);
   expect(deltas.join('')).toContain('words that come one by one');
+  const lastOf = (event: string) => items.findLastIndex((item) => item.event === event && item.data.step === 'one');
+  expect(lastOf('delta')).toBeLessThan(lastOf('step.completed'));
   expect(items.filter((item) => item.event === 'delta').every((item) => item.id === null)).toBe(true);
 });
 
@@ -207,9 +210,41 @@ test('a program’s last output comes before the end of the stream, also when th
   expect(isReleased()).toBe(true);
   const output = items.filter(({ event }) => event === 'output').map(({ data }) => (data as { text: string }).text);
   expect([output.join(''), items.at(-1)?.event]).toEqual(['first\nlast\n', 'end']);
+  const events = items.map(({ event }) => event);
+  expect(events.lastIndexOf('output')).toBeLessThan(events.indexOf('step.completed'));
 });
 
-/** A database whose notifications arrive only after a stream has read that its run has ended. */
+test('text that arrives after the end of its step is not streamed, also to a client that resumes after that end', async () => {
+  const { workspace, id, at } = await started();
+  const parked = await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
+  const late = (step: string) =>
+    app.deps.db.notify(
+      DELTA_CHANNEL,
+      JSON.stringify({ runId: id, step, item: 0, round: 1, kind: 'delta', text: `late ${step}` }),
+    );
+  // A step that no event ends shows that the text before it has arrived.
+  const isMarked = (items: readonly Item[]) => items.some(({ data }) => data.text === 'late gate');
+  const streams = [read(`${at}/stream`, isMarked), read(`${at}/stream?after=${parked.lastSeq}`, isMarked)];
+  const sendUntilRead = async (): Promise<readonly Item[]> => {
+    const all = Promise.all(streams);
+    let isRead = false;
+    const done = all.finally(() => {
+      isRead = true;
+    });
+    await expect
+      .poll(async () => {
+        await late('one');
+        await late('gate');
+        return isRead;
+      })
+      .toBe(true);
+    return (await done).flatMap(({ items }) => items);
+  };
+  const texts = (await sendUntilRead()).filter(({ event }) => event === 'delta').map(({ data }) => data.text);
+  expect(new Set(texts)).toEqual(new Set(['late gate']));
+});
+
+/** A database whose notifications arrive only after a stream has read that its step or run has ended. */
 function heldUntilEnd(real: Db): { readonly db: Db; readonly isReleased: () => boolean } {
   const held: (() => void)[] = [];
   let released = false;
@@ -224,7 +259,8 @@ function heldUntilEnd(real: Db): { readonly db: Db; readonly isReleased: () => b
     query: async <T>(...args: Parameters<Db['query']>) => {
       const rows = await real.query<T>(...args);
       const isLook = typeof args[0] !== 'string' && args[0].name === 'stream-look';
-      if (isLook && rows.some((row) => (row as { ended?: boolean }).ended)) setImmediate(release);
+      const isEnd = (row: { ended?: boolean; type?: string }) => row.ended || row.type === 'step.completed';
+      if (isLook && rows.some((row) => isEnd(row as object))) setImmediate(release);
       return rows;
     },
   };
