@@ -238,7 +238,8 @@ interface Meant {
 /**
  * Finds another decided gate of the step that a decision which does not name this gate may have been meant for: an
  * earlier one of this item, if the request names no round, or one of another item in the named round. That is the case
- * when others or the clock decided that gate without the caller, or when a rejection sent the run back to this gate.
+ * when others, the clock or another branch of a `join: any` closed that gate without the caller, or when a rejection
+ * sent the run back to this gate.
  */
 async function findOtherGate(sql: Sql, { run, park, vote }: Meant): Promise<Doubt | null> {
   if (vote.named === 'gate') return null;

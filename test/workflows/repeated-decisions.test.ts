@@ -248,3 +248,23 @@ test('a link is made for one gate: its page and its POST decide no later one, an
   expect((await app.post(await linkOf(app.owner.email), approve, open)).status).toBe(200);
   expect((await app.ended(workspace, id)).status).toBe('completed');
 });
+
+test('an approval for a gate that lost a join: any does not approve the gate that a jump back opens again', async () => {
+  goBack(1);
+  const race =
+    '## Race\n\n- join: any\n\n### Quick\n\n- approve: human\n\nQ?\n\n### Slow\n\n- approve: human\n\nS?\n\n';
+  const { workspace, id, decide } = await parkedRun(app, `${DRAFT}${race}${CHECK}`);
+  const slow = ({ waiting }: RunView) => waiting.find((wait) => wait.title === 'Slow');
+  const bothAreOpen = (run: RunView) => run.waiting.length === 2;
+  const first = slow(await app.until(workspace, id, bothAreOpen));
+  expect((await decide({ ...approve, step: 2 }))[0]).toBe(200);
+  const isAgain = (run: RunView) => bothAreOpen(run) && slow(run)?.gate?.round === 2;
+  const second = slow(await app.until(workspace, id, isAgain));
+  const late = { ...approve, step: 3 };
+  // It may have been sent for the first round, which was never decided and had another draft.
+  for (const headers of [{}, { 'Idempotency-Key': `${id}-late` }])
+    expect(await decide(late, undefined, headers)).toEqual([409, changed(second?.gate)]);
+  expect((await decide({ ...late, ...first?.gate }))[0]).toBe(409);
+  expect((await decide({ ...late, ...second?.gate }))[0]).toBe(200);
+  expect((await app.ended(workspace, id)).status).toBe('completed');
+});
