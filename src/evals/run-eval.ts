@@ -1,12 +1,14 @@
+import { loadPlan } from '../content/index.js';
 import type { StartedEval, StoppedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { abortLive, announceRuns, assertMonths } from '../engine/index.js';
-import type { EvalPlan } from '../format/index.js';
+import { currentEval, type EvalPlan, leavesOf, type Plan } from '../format/index.js';
 import { audit, type RecordAnswer } from '../people/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { failpoint } from '../shared/failpoint.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findEval, readLiveEvals } from './find-eval.js';
+import { findEval, type LiveEvals, readLiveEvals } from './find-eval.js';
 import { attemptsOf, insertEvalRun, MAX_ATTEMPTS } from './insert-eval-run.js';
 import { cutEval } from './work/end-eval.js';
 
@@ -32,9 +34,10 @@ export async function runEval(deps: Deps, caller: Caller, input: RunEvalInput): 
       input.workspace,
       'share',
     );
-    const spec = evals.find(({ name }) => name === input.eval);
-    const planId = spec && plans[spec.target];
-    if (!spec || planId === undefined || revision === null) throw notFound('eval');
+    const stored = evals.find(({ name }) => name === input.eval);
+    const planId = stored && plans[stored.target];
+    if (!stored || planId === undefined || revision === null) throw notFound('eval');
+    const spec = currentEval(stored, await loadPlans(sql, workspace.id, { plans, target: stored.target }));
     const cases = chooseCases(spec, input);
     if (attemptsOf(spec, cases) > MAX_ATTEMPTS) {
       throw new Refusal(
@@ -62,6 +65,24 @@ export async function runEval(deps: Deps, caller: Caller, input: RunEvalInput): 
   failpoint('run-committed');
   void announceRuns(deps, [answer.evalRunId]);
   return answer;
+}
+
+/** The plans of a target and of all its subflows, by target. */
+async function loadPlans(
+  sql: Sql,
+  workspaceId: string,
+  { plans, target }: Pick<LiveEvals, 'plans'> & { readonly target: string },
+): Promise<ReadonlyMap<string, Plan>> {
+  const loaded = new Map<string, Plan>();
+  const open = [target];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    const planId = plans[at];
+    if (planId === undefined || loaded.has(at)) continue;
+    const plan = await loadPlan({ db: sql }, workspaceId, planId);
+    loaded.set(at, plan);
+    for (const { subflow } of leavesOf(plan)) if (subflow !== undefined) open.push(`flows/${subflow}`);
+  }
+  return loaded;
 }
 
 /** Indexes of the requested cases. Refuses an unknown title and an empty selection. */

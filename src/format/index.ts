@@ -23,6 +23,7 @@ export type { WorkspaceEvent } from './parse/keys/flow-keys.js';
 export { type FileKind, isProtectedPath, kindOfPath } from './parse/place.js';
 export type { FlowText, FlowTextStep } from './read-flow-text.js';
 export { LIBRARY, layersOf } from './resolve/catalog.js';
+export { currentEval } from './resolve/current-steps.js';
 export { isHeading } from './resolve/heading-slug.js';
 export { pathIndex, resolveLink } from './resolve/link-target.js';
 export { unsupportedPatterns, validate } from './schema/index.js';

@@ -136,6 +136,23 @@ test('the cases of an eval decide and see steps by the ids of earlier versions',
   ]);
 });
 
+test('an eval of a revision that an earlier version deployed names steps that got their ids by a change of the library', async () => {
+  const workspace = await app.workspace(FILES);
+  // The earlier version stored the ids that it gave; the library change compiled the plans with the current ones.
+  const renamed = await app.deps.db.query(
+    `UPDATE revision r SET index = jsonb_set(index, '{evals}', replace(replace(replace(replace(replace(index->>'evals', 'loesen', 'losen'),
+        'oeffnen', 'offnen'), 'pruefen', 'prufen'), 'uebersicht', 'ubersicht'), 'groessen', 'gro_en')::jsonb)
+      FROM workspace w WHERE w.id = r.workspace_id AND w.name = $1 AND w.tenant_id = $2 RETURNING r.index->>'evals' AS evals`,
+    [workspace, app.tenant],
+  );
+  expect(JSON.stringify(renamed)).toContain('losen/offnen');
+  const run = await evals.whole(workspace, 'e');
+  expect(run.cases.map(({ error, assertions }) => [error, assertions.map(({ passed }) => passed)])).toEqual([
+    [null, [true, true, true, true]],
+    [null, [true]],
+  ]);
+});
+
 test('a rerun with today’s revision takes over what steps made under the ids of earlier versions', async () => {
   const text = (id: (old: string) => string) =>
     flow(

@@ -1,10 +1,9 @@
-import type { Assertion } from '../assertions/assertion.js';
-import { renameSteps } from '../cel/index.js';
 import type { SourceFile } from '../model.js';
 import type { ReadCase } from '../parse/eval-model.js';
 import type { ReadFlow } from '../parse/flow-model.js';
 import type { FileModel, ReadFile } from '../parse/read-file.js';
 import { allNodes } from '../parse/step-scope.js';
+import { currentAssertion, currentStepPath, type NamedFlow, type NamedTarget } from './current-steps.js';
 
 /** A file of a kind, found by its name. */
 export type Found<K extends FileModel['kind']> = ReadFile & { readonly model: Extract<FileModel, { kind: K }> };
@@ -86,22 +85,22 @@ export function reachableIn<T>(map: ReadonlyMap<string, T>, agent: string): Map<
 
 type Flows = ReadonlyMap<string, Found<'flow'>>;
 
-interface Target {
-  readonly flow: ReadFlow;
-  readonly flows: Flows;
-}
-
 /** The eval with the current ids of its target's steps, instead of those of earlier versions. */
 function withCurrentSteps(evalFile: Found<'eval'>, flows: Flows): Found<'eval'> {
   const { model } = evalFile;
   const { name = '' } = model.keys.values.target ?? {};
   const flow = name.startsWith('flows/') ? flows.get(name.slice('flows/'.length))?.model : undefined;
   if (!flow) return evalFile;
-  const cases = model.cases.map((read) => currentCase(read, { flow, flows }));
+  const flowOf = (called: string): NamedFlow | undefined => {
+    const found = flows.get(called)?.model;
+    return found && namedFlow(found);
+  };
+  const target = { flow: namedFlow(flow), flowOf };
+  const cases = model.cases.map((read) => currentCase(read, target));
   return { ...evalFile, model: { ...model, cases } };
 }
 
-function currentCase(read: ReadCase, target: Target): ReadCase {
+function currentCase(read: ReadCase, target: NamedTarget): ReadCase {
   return {
     ...read,
     decisions: read.decisions.map((decision) => ({ ...decision, step: currentStepPath(decision.step, target) })),
@@ -109,28 +108,10 @@ function currentCase(read: ReadCase, target: Target): ReadCase {
   };
 }
 
-function currentAssertion(assertion: Assertion, target: Target): Assertion {
-  const { type, step, value } = assertion;
-  const ids = new Map(allNodes(target.flow).flatMap(({ id, oldId }) => (oldId === undefined ? [] : [[oldId, id]])));
-  return {
-    ...assertion,
-    ...(step === undefined ? {} : { step: currentStepPath(step, target) }),
-    ...(type === 'parked-at' ? { value: currentStepPath(value, target) } : {}),
-    ...(type === 'cel' && ids.size > 0 ? { value: renameSteps(value, ids) } : {}),
-  };
-}
-
-/** `step`, or `step/step` for one inside a subflow. */
-function currentStepPath(path: string, { flow, flows }: Target): string {
-  let at: ReadFlow | undefined = flow;
-  return path
-    .split('/')
-    .map((id) => {
-      const nodes = at ? allNodes(at) : [];
-      const found = nodes.find((node) => node.id === id) ?? nodes.find(({ oldId }) => oldId === id);
-      const subflow = found?.kind === 'step' ? found.options.values.subflow : undefined;
-      at = subflow && flows.get(subflow.name)?.model;
-      return found?.id ?? id;
-    })
-    .join('/');
+function namedFlow(flow: ReadFlow): NamedFlow {
+  const nodes = allNodes(flow).map((node) => {
+    const subflow = node.kind === 'step' ? node.options.values.subflow?.name : undefined;
+    return { id: node.id, oldId: node.oldId, subflow };
+  });
+  return { nodes };
 }
