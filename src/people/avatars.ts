@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Sharp } from 'sharp';
-import sharp from 'sharp';
+import type { default as SharpModule } from 'sharp';
 import type { AvatarSet } from '../contract/avatars.js';
 import type { Ok } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
@@ -22,14 +21,7 @@ const MAX_PIXELS = 4_096 * 4_096;
 
 const SECONDS = 5;
 
-// Allow only these three of the library's decoders, which keeps the attack surface small.
-sharp.block({ operation: ['VipsForeignLoad'] });
-
-sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'] });
-
-sharp.cache(false);
-
-sharp.concurrency(1);
+let loading: Promise<typeof SharpModule> | undefined;
 
 /** The library uses libuv's thread pool, as name lookups and files do, so at most two threads work on pictures. */
 const semaphore = createSemaphore({
@@ -152,9 +144,10 @@ function isKind(kind: string): kind is Subject['kind'] {
 async function encodePicture(bytes: Uint8Array): Promise<Uint8Array> {
   if (!isPicture(bytes))
     throw new Refusal('refused', 'the body is not a picture: send the bytes of a PNG, JPEG or WebP');
+  const sharp = await loadSharp();
   return semaphore.run(async () => {
     try {
-      return new Uint8Array(await encoder(bytes).toBuffer());
+      return new Uint8Array(await encoder(sharp, bytes).toBuffer());
     } catch (error) {
       const tooBig = error instanceof Error && /pixel limit/i.test(error.message);
       throw new Refusal(
@@ -167,7 +160,22 @@ async function encodePicture(bytes: Uint8Array): Promise<Uint8Array> {
   });
 }
 
-function encoder(bytes: Uint8Array): Sharp {
+/** Loads the library with the first picture: most starts need none of its native code. */
+function loadSharp(): Promise<typeof SharpModule> {
+  loading ??= import('sharp').then(({ default: sharp }) => {
+    // Allow only these three of the library's decoders, which keeps the attack surface small.
+    sharp.block({ operation: ['VipsForeignLoad'] });
+    sharp.unblock({
+      operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'],
+    });
+    sharp.cache(false);
+    sharp.concurrency(1);
+    return sharp;
+  });
+  return loading;
+}
+
+function encoder(sharp: typeof SharpModule, bytes: Uint8Array) {
   return sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 })
     .autoOrient()
     .resize({ width: SIDE, height: SIDE, fit: 'inside', withoutEnlargement: true })
