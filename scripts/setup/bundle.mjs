@@ -3,14 +3,20 @@ import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
 import { hashOf, runOnce } from '../lib/stamp.mjs';
 
-const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker', 'block-watch']
+const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker', 'block-watch', 'workflow-thread']
   .flatMap((name) => [`${name}.js`, `${name}.cjs`])
   .concat('workflows.js')
   .map((name) => inRoot('dist', name));
 
 /** Builds dist/ when the sources or the packages changed. */
 export async function buildBundle() {
-  const hash = hashOf([inRoot('src'), inRoot('scripts/build.mjs'), inRoot('package-lock.json')]);
+  const hash = hashOf([
+    inRoot('src'),
+    inRoot('scripts/build.mjs'),
+    inRoot('scripts/lib/ascii-source.mjs'),
+    inRoot('scripts/lib/temporal-sdk.mjs'),
+    inRoot('package-lock.json'),
+  ]);
   await runOnce({ stamp: inRoot('dist/.stamp'), hash, outputs }, () => withProgress('building the service', build));
 }
 

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { readEnvironment } from '../../src/platform/config/index.js';
@@ -18,11 +20,13 @@ export async function buildService(): Promise<void> {
   await run(process.execPath, ['--input-type=module', '-e', build], { cwd: packageRoot });
   const file = codeCacheFile();
   if (existsSync(file)) return;
-  // A start that is refused for its settings has read the modules, and exits. Only a worker reads those of its SDK.
+  // A worker without a database has read the modules of every role, and exits.
+  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-code-cache-'));
   const { PATH = '' } = readEnvironment();
-  const env = { PATH, MAKE_CODE_CACHE: '1', SERVICE_ROLE: 'none' };
-  const flags = [...NODE_FLAGS, '--import', '@temporalio/worker'];
-  await run(process.execPath, [...flags, MAIN], { cwd: packageRoot, env }).catch(() => undefined);
+  const nowhere = { DATABASE_URL: 'postgresql://127.0.0.1:1/none', TEMPORAL_ADDRESS: '127.0.0.1:1' };
+  const env = { PATH, MAKE_CODE_CACHE: '1', SERVICE_ROLE: 'worker', SERVICE_DATA_DIR: dataDir, ...nowhere };
+  await run(process.execPath, [...NODE_FLAGS, MAIN], { cwd: packageRoot, env }).catch(() => undefined);
+  await rm(dataDir, { recursive: true, force: true });
   const isOld = (name: string) => name.startsWith('.code-cache-') && name !== basename(file);
   for (const name of readdirSync(dirname(file)).filter(isOld)) rmSync(join(dirname(file), name), { force: true });
 }

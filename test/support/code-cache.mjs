@@ -3,11 +3,11 @@
 // when it exits. Its name says of which build and for which Node it is; V8 refuses code that other flags would compile
 // otherwise, and then compiles it.
 import { readFileSync } from 'node:fs';
-import Module from 'node:module';
+import Module, { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { constants, Script } from 'node:vm';
-import { root } from '../../scripts/lib/paths.mjs';
+import { inRoot, root } from '../../scripts/lib/paths.mjs';
 import { writeWhole } from '../../scripts/lib/stamp.mjs';
 import { codeCacheFile } from './code-cache-file.mjs';
 
@@ -76,7 +76,15 @@ internals.prototype._compile = function (content, filename, format) {
   return run.call(this.exports, this.exports, requireOf(this), this, filename, dirname(filename));
 };
 
+/** The thread of the workflows refuses to run as the main thread, but by then its modules are compiled. */
+function readThread() {
+  try {
+    createRequire(import.meta.url)(inRoot('dist/workflow-thread.cjs'));
+  } catch {}
+}
+
 if (isMaker)
   process.once('exit', () => {
+    readThread();
     writeWhole(file, serialize(new Map([...made].map(([key, script]) => [key, script.createCachedData()]))));
   });

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** The folder of package.json: the same from a source file and from the bundle in `dist/`. */
 export const packageRoot: string = findUp(dirname(fileURLToPath(import.meta.url)));
 
-/** Where the build writes `main.js`, `check-worker.js`, `block-watch.js` and `workflows.js`. */
+/** Where the build writes `main.js`, `check-worker.js`, `block-watch.js`, `workflow-thread.js` and `workflows.js`. */
 export const distDir: string = join(packageRoot, 'dist');
 
 function findUp(folder: string): string {
