@@ -5,6 +5,7 @@ import { inRoot } from './lib/paths.mjs';
 import { explain } from './lib/progress.mjs';
 import { writeWhole } from './lib/stamp.mjs';
 import { temporalSdk } from './lib/temporal-sdk.mjs';
+import { thinStreamsPlugin } from './lib/thin-streams.mjs';
 
 const ENTRIES = {
   main: 'src/main.ts',
@@ -32,7 +33,7 @@ async function bundleService() {
     bundle: true,
     write: false,
     external: [...LEFT_OUT, ...NOT_THERE],
-    plugins: [temporalSdk, asciiSource],
+    plugins: [temporalSdk, thinStreamsPlugin(), asciiSource],
     platform: 'node',
     format: 'cjs',
     target: 'node20.19',

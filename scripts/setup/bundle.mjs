@@ -10,13 +10,9 @@ const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker', 'block-watch',
 
 /** Builds dist/ when the sources or the packages changed. */
 export async function buildBundle() {
-  const hash = hashOf([
-    inRoot('src'),
-    inRoot('scripts/build.mjs'),
-    inRoot('scripts/lib/ascii-source.mjs'),
-    inRoot('scripts/lib/temporal-sdk.mjs'),
-    inRoot('package-lock.json'),
-  ]);
+  const scripts = ['build', 'lib/ascii-source', 'lib/temporal-sdk', 'lib/thin-streams'];
+  const files = scripts.map((name) => `scripts/${name}.mjs`);
+  const hash = hashOf(['src', ...files, 'package-lock.json'].map((path) => inRoot(path)));
   await runOnce({ stamp: inRoot('dist/.stamp'), hash, outputs }, () => withProgress('building the service', build));
 }
 

@@ -27,7 +27,8 @@ async function read(stream: string, cuts: readonly number[] = []) {
       alive += 1;
     },
   };
-  const out = eventStream(body, { silence, maxBytes: 1_000_000, mend: MENDERS['openai-compatible'] });
+  const posted = { cancel: () => undefined, [Symbol.asyncIterator]: () => body[Symbol.asyncIterator]() };
+  const out = eventStream(posted, { silence, maxBytes: 1_000_000, mend: MENDERS['openai-compatible'] });
   return { text: await new Response(out).text(), heard, alive };
 }
 

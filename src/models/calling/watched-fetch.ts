@@ -1,3 +1,4 @@
+import { postToOperatorUrl } from '../../platform/net/index.js';
 import { unmark } from '../../shared/exact-json.js';
 import { ModelError } from '../contract.js';
 import { classifyStatus, classifyWords, isOurFault } from '../failing/classify.js';
@@ -8,29 +9,46 @@ import { readPage } from '../wire/read-page.js';
 
 const PEEK = 10_000;
 
+/** Answers without a body (RFC 9110 15.3). */
+const BODILESS = [204, 205];
+
 /**
  * `fetch` for a streamed call. It limits the answer's size, reports each event to the silence watch, follows no
  * redirect, since the key would go along, and turns an answer that is not a stream into an error.
  */
-function watchedFetch(watch: StreamWatch): typeof fetch {
+function watchedFetch(watch: StreamWatch, signal: AbortSignal): typeof fetch {
   return async (input, init) => {
-    const sent = typeof init?.body === 'string' ? { body: unmark(init.body) } : {};
-    const response = await fetch(input, { ...init, ...sent, redirect: 'manual' });
+    const { status, statusText, headers, body } = await postToOperatorUrl(String(input), {
+      headers: Object.fromEntries(new Headers(init?.headers)),
+      body: typeof init?.body === 'string' ? unmark(init.body) : '',
+      signal,
+    });
     watch.silence.noteContent();
-    const { status, headers, body } = response;
     if (status >= 300 && status < 400) {
       const target = headers.get('location') ?? 'nowhere';
-      await body?.cancel();
+      body.cancel();
       throw new ModelError('refused', `it redirects to ${target}: set that as the base URL if you trust it`);
     }
+    const ok = status >= 200 && status < 300;
     // Only types that are never a stream: several servers send events under a type of their own.
     const isPageType = /\/(json|html)/i.test(headers.get('content-type') ?? '');
-    if (response.ok && !isPageType) return new Response(body && eventStream(body, watch), response);
+    if (ok && !isPageType) return streamedResponse({ status, statusText, headers, body }, watch);
     const page = await readPage(body, MAX_PAGE_BYTES);
     if (page === null) throw tooLarge(`a page (status ${status})`, MAX_PAGE_BYTES);
-    if (response.ok) return refuseAnswer(page.slice(0, PEEK));
-    return new Response(page, response);
+    if (ok) return refuseAnswer(page.slice(0, PEEK));
+    return new Response(page, { status, statusText, headers });
   };
+}
+
+/** The SDK gets the body as it is: a `Response` would make a web stream of it. */
+function streamedResponse(
+  { body, ...init }: Awaited<ReturnType<typeof postToOperatorUrl>>,
+  watch: StreamWatch,
+): Response {
+  const response = new Response(null, init);
+  if (BODILESS.includes(init.status)) body.cancel();
+  else Object.defineProperty(response, 'body', { value: eventStream(body, watch) });
+  return response;
 }
 
 /**
@@ -39,7 +57,7 @@ function watchedFetch(watch: StreamWatch): typeof fetch {
 const watched = new WeakMap<AbortSignal, typeof fetch>();
 
 export function watchCall(signal: AbortSignal, watch: StreamWatch): AbortSignal {
-  watched.set(signal, watchedFetch(watch));
+  watched.set(signal, watchedFetch(watch, signal));
   return signal;
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { PostedBody } from '../../platform/net/index.js';
 import { parseJson, toJson } from '../../shared/exact-json.js';
 import { isRecord } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
@@ -8,6 +9,7 @@ import { providerWords } from '../failing/provider-words.js';
 import { MAX_EVENT_BYTES, tooLarge } from './limits.js';
 import type { Mender } from './mend/mender.js';
 import { createSplitter, type ServerEvent } from './split-events.js';
+import { ThinStream } from './thin-streams.js';
 
 const SHOWN_CHARACTERS = 200;
 
@@ -30,36 +32,27 @@ export interface StreamWatch {
  * A provider's stream of events as its SDK can read it: whole events only, in a known shape, limited in bytes, with
  * yields to the rest of the process. Only events of an answer count against silence.
  */
-export function eventStream(body: ReadableStream<Uint8Array>, watch: StreamWatch): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  const events = readAll(reader, watch);
+export function eventStream(body: PostedBody, watch: StreamWatch): ThinStream<Uint8Array> {
+  const events = readAll(body, watch);
   const encoder = new TextEncoder();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await events.next();
-        if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
-      },
-      async cancel(reason) {
-        await reader.cancel(reason);
-      },
+  return new ThinStream({
+    async next() {
+      const { done, value } = await events.next();
+      return done ? { done, value: undefined } : { done: false, value: encoder.encode(value) };
     },
-    { highWaterMark: 0 },
-  );
+    cancel: () => body.cancel(),
+  });
 }
 
-async function* readAll(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  { silence, maxBytes, mend }: StreamWatch,
-): AsyncGenerator<string, void> {
+async function* readAll(body: PostedBody, { silence, maxBytes, mend }: StreamWatch): AsyncGenerator<string, undefined> {
   const splitter = createSplitter();
   const eventReader = createEventReader(silence, mend);
   const turns = createTurns();
+  const chunks = body[Symbol.asyncIterator]();
   let size = 0;
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await chunks.next();
       size += value?.byteLength ?? 0;
       if (size > maxBytes) throw tooLarge('an answer', maxBytes);
       if (splitter.size() > MAX_EVENT_BYTES) throw tooLarge('an event', MAX_EVENT_BYTES);
@@ -78,7 +71,7 @@ async function* readAll(
       await turns.next();
     }
   } catch (error) {
-    await reader.cancel(error).catch(() => undefined);
+    body.cancel();
     throw error;
   }
 }
@@ -104,7 +97,7 @@ function createEventReader(silence: StreamWatch['silence'], mend: Mender) {
       hasParts = true;
       return reading.text;
     },
-    end(): void {
+    end(): undefined {
       if (cut !== null)
         throw new ModelError('transient', `the answer was cut within an event: ${cut}`, { brief: 'cut its answer' });
       if (!hasParts && unread !== null) throw notReadable(unread);

@@ -1,18 +1,17 @@
+import type { PostedBody } from '../../platform/net/index.js';
+
 /** The text of a body, up to a number of bytes after decompression; null when there is more. */
-export async function readPage(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<string | null> {
-  if (body === null) return '';
-  const reader = body.getReader();
+export async function readPage(body: PostedBody, maxBytes: number): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = '';
   let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    size += value.byteLength;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
     if (size > maxBytes) {
-      await reader.cancel().catch(() => undefined);
+      body.cancel();
       return null;
     }
-    text += decoder.decode(value, { stream: true });
+    text += decoder.decode(chunk, { stream: true });
   }
+  return text + decoder.decode();
 }
