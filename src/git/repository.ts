@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { init } from 'isomorphic-git';
 import { gitFs } from './git-fs.js';
 
+/** How often a repository is moved back whose name others take and leave at the same time. */
+const MOVE_TRIES = 50;
+
 /** A bare repository on disk, readable by the real git. */
 export interface Repository {
   readonly gitdir: string;
@@ -61,14 +64,24 @@ async function clearRemains(dataDir: string, gitdir: string): Promise<void> {
   const aside = await moveAside(dataDir, gitdir);
   if (aside === null) return;
   // Another process may have created a new repository just before.
-  if (await isRepository(aside)) {
+  if ((await isRepository(aside)) && (await moveBack(aside, gitdir))) return;
+  await rm(aside, { recursive: true, force: true });
+}
+
+/**
+ * Moves a repository back to its name; false when another one has the name by now. A process that does the same at once
+ * moves that one aside for a moment, so a failed rename is repeated.
+ */
+async function moveBack(aside: string, gitdir: string): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
     try {
-      return await rename(aside, gitdir);
+      await rename(aside, gitdir);
+      return true;
     } catch (error) {
-      if (!(await isRepository(gitdir))) throw error;
+      if (await isRepository(gitdir)) return false;
+      if (tries >= MOVE_TRIES) throw error;
     }
   }
-  await rm(aside, { recursive: true, force: true });
 }
 
 /** Renames the folder and returns its new path; null when it does not exist. */

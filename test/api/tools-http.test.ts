@@ -149,7 +149,7 @@ test('security 19: credentials go to no other origin, and no redirect leads out 
     expect([path, isError, text]).toEqual([
       path,
       true,
-      expect.stringMatching(/^the redirect of 127\.0\.0\.1:\d+ leaves .* it is not followed$/),
+      expect.stringMatching(/^the redirect of 127\.0\.0\.1:\d+ leads from .* to .*: it is not followed$/),
     ]);
   }
   expect(await call('shop', { path: '/in' })).toMatchObject({ isError: false, text: '200 OK\n\nthe end' });

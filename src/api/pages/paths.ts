@@ -28,7 +28,7 @@ export function signInPath(next: string, error?: string): string {
 
 /** The path to continue at, limited to this service, whatever the link says. */
 export function ownPath(next: string | undefined): string {
-  const placeholderOrigin = 'http://placeholderOrigin.invalid';
+  const placeholderOrigin = 'http://placeholder.invalid';
   if (next === undefined || !next.startsWith('/') || !URL.canParse(next, placeholderOrigin)) return '/';
   const url = new URL(next, placeholderOrigin);
   return url.origin === placeholderOrigin ? url.pathname.replace(/^\/+/, '/') + url.search : '/';
