@@ -31,7 +31,7 @@ import { newId } from './shared/ids.js';
 import type { Log } from './shared/log.js';
 import { ProcessLife } from './shared/process-life.js';
 import { errorMessage } from './shared/refusal.js';
-import { startApi, startWorker } from './start-roles.js';
+import { localStartsOf, startApi, startWorker } from './start-roles.js';
 
 /**
  * Twenty for the hundred lanes of a worker and the API beside it: statements are short, and each releases its
@@ -111,7 +111,11 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
     createSandbox({ config, db, log, net, workerId }),
   ]);
   life.add({ name: 'sandbox', close: () => sandbox.close(), withinMs: CLOSE_MS.other });
-  const switched = switchWorkflows(createWorkflows({ ...config.temporal, connection }), log);
+  const localStarts = config.role === 'api' ? await localStartsOf({ config, db }) : undefined;
+  const switched = switchWorkflows(
+    createWorkflows({ ...config.temporal, connection, ...(localStarts && { localStarts }) }),
+    log,
+  );
   life.add({ name: 'temporal', close: () => switched.workflows.close(), withinMs: CLOSE_MS.other });
   // A process that is only a worker checks no deploys: its first check may wait for a thread.
   const ahead = config.role === 'worker' ? 0 : 1;

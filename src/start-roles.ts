@@ -2,13 +2,28 @@ import { join } from 'node:path';
 import { createActivities } from './activities/index.js';
 import { createApp, serveApi } from './api/index.js';
 import type { Deps } from './deps.js';
-import { outboxQueue, startEngineLoops } from './engine/index.js';
+import { FirstAdvances, outboxQueue, startEngineLoops } from './engine/index.js';
 import { startEvalLoop } from './evals/index.js';
 import { notifyQueues } from './notify/index.js';
 import { bootstrapAccount, renewBootstrapFile, writeBootstrapFile } from './people/index.js';
-import { distDir, type Queue, type QueueName, startQueues, startWorkerHeartbeat } from './platform/db/index.js';
+import {
+  distDir,
+  type Queue,
+  type QueueName,
+  startQueues,
+  startWorkerHeartbeat,
+  watchBuilds,
+} from './platform/db/index.js';
 import { startBlobSweep } from './platform/storage/index.js';
-import { buildOf, createWorkflows, keepWorker, type SwitchedWorkflows } from './platform/temporal/index.js';
+import {
+  createWorkflows,
+  keepWorker,
+  LocalSlots,
+  type LocalStarts,
+  SHUTDOWN_GRACE_MS,
+  type SwitchedWorkflows,
+  workerVersion,
+} from './platform/temporal/index.js';
 import { mirrorQueue, pushQueue, startGitSweep } from './remotes/index.js';
 import { CLOSE_MS } from './shared/closers.js';
 import { settlesWithin, untilAborted } from './shared/deadline.js';
@@ -16,6 +31,8 @@ import type { ProcessLife } from './shared/process-life.js';
 import { startScheduleLoops, triggerQueues } from './triggers/index.js';
 
 const TEMPORAL_PATIENCE_MS = 5_000;
+
+const bundlePath = join(distDir, 'workflows.js');
 
 /** Runs the lanes of this process's runs. `firstPoll` resolves when it polls, or when Temporal is late. */
 export async function startWorker(
@@ -36,22 +53,25 @@ export async function startWorker(
   const loops = [startEngineLoops(deps), startScheduleLoops(deps), startQueues(deps, queues), startEvalLoop(deps)];
   const closeLoops = () => Promise.all(loops.map((loop) => loop.close()));
   life.add({ name: 'loops', close: closeLoops, withinMs: CLOSE_MS.loops });
-  const bundlePath = join(distDir, 'workflows.js');
-  const version = `${config.version}+${await buildOf(bundlePath)}`;
+  const version = await workerVersion(config.version, bundlePath);
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
   const seen = await startWorkerHeartbeat(db, entry, log);
   life.add({ name: 'worker register', close: seen.close, withinMs: CLOSE_MS.other });
   // On SIGTERM lanes stop at their next boundary, and another worker continues them.
   let isLeaving = false;
+  const localSlots = new LocalSlots();
+  const firstAdvances = new FirstAdvances(deps, { isLeaving: () => isLeaving, tryTakeSlot: localSlots.tryTake });
+  const localStarts = { isAllowed: seen.isOnlyBuild, onStarted: (runId: string) => firstAdvances.beginEarly(runId) };
   const worker = keepWorker({
     target,
     namespace,
     taskQueue,
-    activities: createActivities(deps, () => isLeaving),
+    activities: createActivities(deps, firstAdvances),
     bundlePath,
     isOnlyBuild: () => seen.isOnlyBuild(),
+    localSlots,
     log,
-    onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
+    onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue, localStarts })),
   });
   const leave = () => {
     // Calls cut by the shutdown are not counted as worker deaths. After a crash they are.
@@ -60,7 +80,7 @@ export async function startWorker(
       // Do not wait: a database that does not answer must not block the shutdown.
       void seen.leave();
     }
-    return worker.close();
+    return Promise.all([worker.close(), firstAdvances.close(SHUTDOWN_GRACE_MS)]);
   };
   life.add({ name: 'worker', close: leave, withinMs: CLOSE_MS.worker });
   return {
@@ -69,6 +89,11 @@ export async function startWorker(
       life.say(`Temporal at ${target.address} does not answer yet: runs are accepted, and begin when it does.`);
     },
   };
+}
+
+/** What decides in a process without a worker whether its runs begin with a local activity. */
+export async function localStartsOf({ config, db }: Pick<Deps, 'config' | 'db'>): Promise<LocalStarts> {
+  return { isAllowed: watchBuilds(db, await workerVersion(config.version, bundlePath)) };
 }
 
 /** Serves HTTP, and creates the first account of an empty installation. Returns the address. */

@@ -1,6 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Deps } from '../deps.js';
-import { advanceLane, closeRun, isTransient, notifyStreams, runToolTest, tickPark } from '../engine/index.js';
+import {
+  CarriedElsewhere,
+  closeRun,
+  type FirstAdvances,
+  isTransient,
+  notifyStreams,
+  runToolTest,
+  tickPark,
+} from '../engine/index.js';
 import { evalWork, JudgePostponed } from '../evals/index.js';
 import { applyPendingPush } from '../remotes/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
@@ -15,22 +23,27 @@ import type {
 
 const HEARTBEAT_MS = 1_000;
 
-/** The activities that workflows call. `isLeaving` belongs to the worker that they are created for. */
+/** How soon an advance asks again whether another worker still carries it on. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** The activities that workflows call. `firstAdvances` belong to the worker that they are created for. */
 export function createActivities(
   deps: Deps,
-  isLeaving: () => boolean = () => false,
+  firstAdvances: FirstAdvances,
 ): RunActivities & ToolTestActivities & EvalActivities & ScheduleActivities & PushActivities {
   return {
     async advance(turn) {
       const { cancellationSignal, info } = Context.current();
       try {
         return await withHeartbeat(() =>
-          advanceLane(deps, turn, { attempt: info.attempt, cancelled: cancellationSignal, isLeaving }),
+          firstAdvances.advance(turn, { attempt: info.attempt, cancelled: cancellationSignal }),
         );
       } catch (error) {
         throw asFailure(error, cancellationSignal);
       }
     },
+    // Ignores its cancellation: it answers soon, and the cancelled run closes its rows, which ends the work.
+    begin: (turn) => firstAdvances.begin(turn),
     testTool: (id) => withHeartbeat(() => runToolTest(deps, id, Context.current().cancellationSignal)),
     fireSchedule: (ref, at) => withHeartbeat(() => fireSchedule(deps, ref, at)),
     applyPendingPush: (workspaceId) => withHeartbeat(() => applyPendingPush(deps, workspaceId)),
@@ -76,6 +89,8 @@ function asFailure(error: unknown, cancelled: AbortSignal): unknown {
   if (cancelled.aborted) return cancelled.reason ?? error;
   if (error instanceof JudgePostponed)
     return ApplicationFailure.create({ message: error.message, type: error.name, nextRetryDelay: error.waitMs });
+  if (error instanceof CarriedElsewhere)
+    return ApplicationFailure.create({ message: error.message, type: error.name, nextRetryDelay: LOOK_AGAIN_MS });
   const name = error instanceof Error ? error.name : '';
   if (error instanceof Refusal && !isTransient(error))
     return ApplicationFailure.nonRetryable(error.message, error.kind);

@@ -33,6 +33,15 @@ export class StaleTurn extends Error {
   override readonly name = 'StaleTurn';
 }
 
+/** Another worker carries on the run's first advance: ask again soon. */
+export class CarriedElsewhere extends Error {
+  override readonly name = 'CarriedElsewhere';
+
+  constructor(worker: string) {
+    super(`worker ${worker} still carries on the first advance of this run`);
+  }
+}
+
 /** The process died too often in the same call, which is therefore not repeated: see `Deaths`. */
 export class Poison extends Error {
   override readonly name = 'Poison';

@@ -12,11 +12,18 @@ export interface LaneRef {
  */
 export interface Turn extends LaneRef {
   readonly turn: number;
+  /** The worker that carries on the run's first advance: this turn takes the work over, or waits until it has ended. */
+  readonly carriedBy?: string;
 }
 
 /** Where a lane stopped. It carries keys and times (epoch ms), never content: that stays in Postgres. */
 export type Stop =
-  | { readonly kind: 'done' | 'failed' | 'again' }
+  | { readonly kind: 'done' | 'failed' }
+  | {
+      readonly kind: 'again';
+      /** This worker carries the advance on. Only a first advance sets it. */
+      readonly carriedBy?: string;
+    }
   | { readonly kind: 'park'; readonly park: string; readonly wakeAt: number | null }
   | { readonly kind: 'later'; readonly at: number }
   | {
@@ -41,6 +48,11 @@ export type Stop =
 export interface RunActivities {
   /** Runs the lane's steps, in sandboxes, up to its next stop. Safe to repeat: the call journal is the truth. */
   advance(turn: Turn): Promise<Stop>;
+  /**
+   * A run's first advance, as a local activity. Answers within `FIRST_ADVANCE_MS`: an advance that takes longer goes on
+   * in the process, and the next turn takes it over. Also answers `again` when this worker has no room for it.
+   */
+  begin(turn: Turn): Promise<Stop>;
   /** A park's timer fired: remind, escalate, expire or complete it. A decision that came first counts. */
   tick(park: string): Promise<void>;
   /** Closes the rows of a run that was cut short. */
@@ -51,6 +63,12 @@ export interface ToolTestActivities {
   /** Calls the tool of this test once and records the answer. Never retried, since the call may have acted. */
   testTool(id: string): Promise<void>;
 }
+
+/** The workflow type of a run whose first advance is a local activity. */
+export const RUN_FLOW_LOCAL = 'runFlowLocal';
+
+/** How long a run's first advance holds the run's first workflow task, in ms. After eight seconds it would time out. */
+export const FIRST_ADVANCE_MS = 5_000;
 
 /** A flow, with the id of its workspace. */
 export interface FlowRef {

@@ -2,5 +2,5 @@
 export { applyPush } from './apply-push.js';
 export { evalRun } from './eval-run.js';
 export { fireSchedule } from './fire-schedule.js';
-export { runFlow } from './run-flow.js';
+export { runFlow, runFlowLocal } from './run-flow.js';
 export { testTool } from './test-tool.js';

@@ -6,9 +6,10 @@ import {
   isCancellation,
   patched,
   proxyActivities,
+  proxyLocalActivities,
   sleep,
 } from '@temporalio/workflow';
-import type { LaneRef, RunActivities, Stop } from './contract.js';
+import type { LaneRef, RunActivities, Stop, Turn } from './contract.js';
 import type { runFlow } from './run-flow.js';
 import { canContinueAsNew, continueRunAsNew, during, holdIfDue, type RunState } from './run-state.js';
 
@@ -19,6 +20,12 @@ const { advance } = proxyActivities<RunActivities>({
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
   // Explicit, although the docs call it the default: SDK 1.24 acts as TRY_CANCEL, and `close` would run beside a live
   // sandbox.
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+const { begin } = proxyLocalActivities<RunActivities>({
+  // For a worker whose main thread is blocked, as long as the time between two heartbeats may be.
+  startToCloseTimeout: '10 seconds',
+  retry: { maximumAttempts: 1 },
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 const { tick } = proxyActivities<RunActivities>({ startToCloseTimeout: '30 seconds' });
@@ -105,15 +112,35 @@ export async function runLane(ref: LaneRef, run: RunState): Promise<Stop['kind']
     for (let stops = 0; ; stops += 1) {
       await holdIfDue(run);
       if (stops > 0 && canContinueAsNew(run)) await continueRunAsNew(ref.runId, run);
-      run.turn += 1;
-      const { turn } = run;
-      const stop = await during(run, 'busy', () => advance({ ...ref, turn }));
+      const stop = await during(run, 'busy', () => advanceOnce(ref, run));
       const step = follow[stop.kind] as (s: Stop, r: LaneRef, run: RunState) => Promise<boolean>;
       if (!(await step(stop, ref, run))) return stop.kind;
     }
   } finally {
     run.lanes -= 1;
   }
+}
+
+function advanceOnce(ref: LaneRef, run: RunState): Promise<Stop> {
+  run.turn += 1;
+  const { turn, isLocal, carriedBy } = run;
+  run.isLocal = false;
+  run.carriedBy = null;
+  if (isLocal) return beginLocally({ ...ref, turn }, run);
+  return advance(carriedBy === null ? { ...ref, turn } : { ...ref, turn, carriedBy });
+}
+
+/**
+ * Saves the run a second workflow task and an activity task. After a failure, or when the workflow task is repeated, the
+ * next turn continues from the rows.
+ */
+async function beginLocally(turn: Turn, run: RunState): Promise<Stop> {
+  const stop = await begin(turn).catch((error: unknown): Stop => {
+    unlessCancelled(error);
+    return { kind: 'again' };
+  });
+  if (stop.kind === 'again') run.carriedBy = stop.carriedBy ?? null;
+  return stop;
 }
 
 async function waitForTime(lane: string, run: RunState): Promise<void> {

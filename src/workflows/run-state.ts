@@ -1,4 +1,4 @@
-import { CancellationScope, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, makeContinueAsNewFunc, patched, workflowInfo } from '@temporalio/workflow';
 import type { runFlow } from './run-flow.js';
 
 /** The state of one workflow execution. All of it can be read again from the database. */
@@ -9,6 +9,10 @@ export interface RunState {
   /** Lanes that wait for a time (epoch ms). A new execution waits for the remaining time. */
   readonly later: Map<string, number>;
   turn: number;
+  /** True until the first advance of a run of the local type has begun. */
+  isLocal: boolean;
+  /** The worker that carries on the first advance, until the next turn. */
+  carriedBy: string | null;
   /** Lanes that have started and not ended. */
   lanes: number;
   /** Running activities, and running child workflows. */
@@ -30,12 +34,20 @@ const WAIT_FOR_CHILDREN = 8;
 /** An upper bound: a restarted lane adds the three events of an activity and the three of a workflow task. */
 const EVENTS_A_LANE = 7;
 
-export function newRunState(turn: number, later: Readonly<Record<string, number>>): RunState {
+interface Beginning {
+  readonly turn: number;
+  readonly later: Readonly<Record<string, number>>;
+  readonly isLocal: boolean;
+}
+
+export function newRunState({ turn, later, isLocal }: Beginning): RunState {
   return {
     woken: new Set(),
     open: new Set(),
     later: new Map(Object.entries(later)),
     turn,
+    isLocal,
+    carriedBy: null,
     lanes: 0,
     busy: 0,
     children: 0,
@@ -91,13 +103,16 @@ export function allLanesHold(run: RunState): Promise<void> {
   );
 }
 
+// Also for a run of the local type, whose first advance is over.
+const continueAsNew = makeContinueAsNewFunc<typeof runFlow>({ workflowType: 'runFlow' });
+
 /**
  * Continues as new, with an empty history. The new execution starts each open lane with `advance`, which reads the
  * lane's position from the database, including a decision whose signal arrives at this moment. Never returns.
  */
 export function continueRunAsNew(runId: string, { turn, later }: RunState): Promise<never> {
   const kept = later.size === 0 ? {} : { later: Object.fromEntries(later) };
-  return continueAsNew<typeof runFlow>({ runId, turn, ...kept });
+  return continueAsNew({ runId, turn, ...kept });
 }
 
 /** Counts running work, during which the workflow must not continue as new. */

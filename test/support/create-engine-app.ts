@@ -5,7 +5,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../../src/activities/index.js';
 import type { RunView } from '../../src/contract/runs.js';
 import type { Deps } from '../../src/deps.js';
-import { outboxQueue, startEngineLoops } from '../../src/engine/index.js';
+import { FirstAdvances, outboxQueue, startEngineLoops } from '../../src/engine/index.js';
 import { startEvalLoop } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';
 import type { Config } from '../../src/platform/config/index.js';
@@ -16,7 +16,9 @@ import {
   createRunWorker,
   createWorkflows,
   installRuntime,
+  LocalSlots,
   type RunWorkerOptions,
+  SHUTDOWN_GRACE_MS,
 } from '../../src/platform/temporal/index.js';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { systemClock } from '../../src/shared/clock.js';
@@ -93,7 +95,12 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
     log: silentLog,
     workerId: `${hostname()}-${newId()}`,
   });
-  const workflows = createWorkflows({ connection, namespace, taskQueue });
+  let worker: Worker | null = null;
+  const localStarts = {
+    isAllowed: () => worker?.isOnlyBuild() ?? false,
+    onStarted: (runId: string) => worker?.firstAdvances.beginEarly(runId),
+  };
+  const workflows = createWorkflows({ connection, namespace, taskQueue, localStarts });
   const app = await createTestApp({
     config: { dataDir: config.dataDir, ...(options.allowHosts && { allowHosts: options.allowHosts }) },
     deps: {
@@ -107,11 +114,12 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
     },
   });
   const start = (build: WorkerBuild = {}) => startWorker(app.deps, { connection, namespace, taskQueue, ...build });
-  let stop = options.worker === false ? async () => undefined : await start(options.build);
-  const stopWorker = () => stop();
+  if (options.worker !== false) worker = await start(options.build);
+  const stop = async () => worker?.stop();
+  const stopWorker = stop;
   const restartWorker = async (build: WorkerBuild) => {
     await stop();
-    stop = await start(build);
+    worker = await start(build);
   };
   atFileEnd(async () => {
     await stop();
@@ -152,25 +160,37 @@ interface At extends WorkerBuild {
   readonly taskQueue: string;
 }
 
-async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
+interface Worker {
+  readonly firstAdvances: FirstAdvances;
+  /** Whether runs may begin as only this build can replay. */
+  isOnlyBuild(): boolean;
+  stop(): Promise<void>;
+}
+
+async function startWorker(deps: Deps, at: At): Promise<Worker> {
   const bundlePath = at.bundlePath ?? join(distDir, 'workflows.js');
   if (!existsSync(bundlePath)) throw new Error('run npm run build first');
   let stopped = false;
-  const activities = createActivities(deps, () => stopped);
-  const worker = await createRunWorker({ ...at, activities, bundlePath });
+  const localSlots = new LocalSlots();
+  const firstAdvances = new FirstAdvances(deps, { isLeaving: () => stopped, tryTakeSlot: localSlots.tryTake });
+  const activities = createActivities(deps, firstAdvances);
+  const worker = await createRunWorker({ ...at, activities, bundlePath, localSlots });
   const loops = startEngineLoops(deps);
   const queues = startQueues(deps, { outbox: outboxQueue(deps), ...triggerQueues(deps) });
   const evals = startEvalLoop(deps);
   const running = worker.run();
-  return async () => {
+  const stop = async () => {
     if (stopped) return;
     stopped = true;
-    await worker.shutdown();
+    await Promise.all([worker.shutdown(), firstAdvances.close(at.shutdownGraceMs ?? SHUTDOWN_GRACE_MS)]);
     await running;
     await queues.close();
     await loops.close();
     await evals.close();
   };
+  // The workflows of an earlier release know no local start.
+  const knowsLocal = at.bundlePath === undefined || at.bundlePath === join(distDir, 'workflows.js');
+  return { firstAdvances, isOnlyBuild: () => knowsLocal && (at.isOnlyBuild?.() ?? true), stop };
 }
 
 function verbs(app: TestApp) {

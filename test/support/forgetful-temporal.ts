@@ -5,6 +5,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../../src/activities/index.js';
 import type { Deps } from '../../src/deps.js';
+import { FirstAdvances } from '../../src/engine/index.js';
 import { createDb, type Db, distDir } from '../../src/platform/db/index.js';
 import { createRunWorker, createWorkflows, switchWorkflows } from '../../src/platform/temporal/index.js';
 import { freshDatabase } from './postgres.js';
@@ -27,7 +28,10 @@ export async function createForgetfulTemporal() {
 
   async function work(deps: Deps, at: string): Promise<void> {
     const connection = await NativeConnection.connect({ address });
-    const activities = createActivities(deps);
+    const activities = createActivities(
+      deps,
+      new FirstAdvances(deps, { isLeaving: () => false, tryTakeSlot: () => null }),
+    );
     const bundlePath = join(distDir, 'workflows.js');
     const worker = await createRunWorker({ connection, namespace: at, taskQueue, activities, bundlePath });
     const running = worker.run();

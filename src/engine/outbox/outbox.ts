@@ -22,9 +22,12 @@ const BEGIN_WITHIN_MS = 5_000;
 const RUNS_AT_ONCE = 16;
 const RUNS_A_ROUND = 200;
 
+/** The argument of a start whose run Temporal had before. */
+export const START_AGAIN = 'again';
+
 /** How each kind of row is sent to Temporal. All of them are idempotent. */
 const SEND = {
-  start: (workflows, row) => workflows.startRun(row.runId),
+  start: (workflows, row) => workflows.startRun(row.runId, { isAgain: row.arg === START_AGAIN }),
   'start-eval': (workflows, row) => workflows.startEval(row.runId),
   approval: (workflows, row) => workflows.signalRun(row.runId, 'approval', row.arg ?? ''),
   event: (workflows, row) => workflows.signalRun(row.runId, 'event', row.arg ?? ''),

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { closeRun } from '../rows/close-run.js';
 import { notifyStreams } from '../rows/notify-streams.js';
-import { enqueueOutbox } from './outbox.js';
+import { enqueueOutbox, START_AGAIN } from './outbox.js';
 
 const GRACE_MS = 60_000;
 
@@ -97,7 +97,7 @@ async function startAgain(deps: Deps, missing: ReadonlyMap<string, LiveRun>): Pr
         [id],
       );
       if (lanes.length === 0 || (parentId !== null && missing.has(parentId))) continue;
-      await enqueueOutbox(sql, id, 'start');
+      await enqueueOutbox(sql, id, 'start', START_AGAIN);
       started.push(id);
     }
   });

@@ -17,4 +17,4 @@ export type { DbOptions } from './pool.js';
 export { QUEUE_CHANNEL, type Queue, type QueueName, startQueues } from './queues.js';
 export { sweepRows } from './sweep-rows.js';
 export { ALIVE_MS } from './watched-client.js';
-export { lastOf, startWorkerHeartbeat, WORKER_LIVES, type WorkerEntry } from './worker-register.js';
+export { lastOf, startWorkerHeartbeat, WORKER_LIVES, type WorkerEntry, watchBuilds } from './worker-register.js';

@@ -28,8 +28,11 @@ const RETRY_MS = 1_000;
 
 const SWEEP_EVERY_MS = 3_600_000;
 
+/** SQL: true for a row of `worker_seen` whose worker has not ended in order, and whose heartbeat is fresh. */
+const MAY_LIVE = `ended_at IS NULL AND seen_at > now() - interval '15 seconds'`;
+
 /** SQL: true for a row of `worker_seen` whose worker lives. Its beat is fresh, and it holds its lock if it has one. */
-export const WORKER_LIVES = `ended_at IS NULL AND seen_at > now() - interval '15 seconds' AND (NOT locked OR ${lockIsHeld('worker_seen.id')})`;
+export const WORKER_LIVES = `${MAY_LIVE} AND (NOT locked OR ${lockIsHeld('worker_seen.id')})`;
 
 interface SeenWorker {
   /** False while a worker of another build lives, by the last beat that the database answered. */
@@ -100,6 +103,33 @@ export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log
   };
 }
 
+/** How long an answer about the builds that live is used again, in ms. */
+const BUILDS_FOR_MS = 5_000;
+
+/**
+ * Whether workers live and all of them have this build, for a process without a worker. Asks the database at most every
+ * five seconds while workers live. False while the database does not answer.
+ */
+export function watchBuilds(db: Sql, version: string, now = () => performance.now()): () => Promise<boolean> {
+  let askAt = 0;
+  let asked: Promise<boolean> = Promise.resolve(false);
+  async function ask(): Promise<boolean> {
+    const [row] = await db.query<{ mine: number; others: number }>({
+      name: 'live-builds',
+      text: `SELECT count(*) FILTER (WHERE version = $1)::int AS mine, count(*) FILTER (WHERE version <> $1)::int AS others
+        FROM worker_seen WHERE ${MAY_LIVE}`,
+      values: [version],
+    });
+    const { mine, others } = row ?? { mine: 0, others: 0 };
+    if (mine + others > 0) askAt = now() + BUILDS_FOR_MS;
+    return mine > 0 && others === 0;
+  }
+  return () => {
+    if (now() >= askAt) asked = ask().catch(() => false);
+    return asked;
+  };
+}
+
 interface WorkerLock {
   /** Takes the lock unless this process holds it; false when it cannot. */
   acquire(): Promise<boolean>;
@@ -155,7 +185,7 @@ async function see(
                locked = excluded.locked
              RETURNING locked)
            SELECT locked, (SELECT count(*)::int FROM worker_seen
-             WHERE version <> $4 AND ended_at IS NULL AND seen_at > now() - interval '15 seconds') AS others FROM mine`,
+             WHERE version <> $4 AND ${MAY_LIVE}) AS others FROM mine`,
     values: [id, hostname(), process.pid, version, sandbox, JSON.stringify(models()), isLocked],
   });
   return row ?? { others: 0, locked: false };

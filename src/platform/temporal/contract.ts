@@ -39,7 +39,8 @@ export interface Schedules {
  * success.
  */
 export interface Workflows extends Schedules {
-  startRun(runId: string): Promise<void>;
+  /** `isAgain`: Temporal lost the run, and it starts once more from its rows. */
+  startRun(runId: string, options?: { readonly isAgain?: boolean }): Promise<void>;
   /** Starts the workflow of an eval run. Its id is the eval run's. */
   startEval(evalRunId: string): Promise<void>;
   /**

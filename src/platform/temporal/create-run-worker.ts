@@ -9,6 +9,7 @@ import type {
   ToolTestActivities,
 } from '../../workflows/contract.js';
 import { EagerStarts } from './eager-starts.js';
+import { LocalSlots } from './slots/local-slots.js';
 import { createRunTuner } from './slots/run-tuner.js';
 
 export interface RunWorkerOptions {
@@ -23,11 +24,13 @@ export interface RunWorkerOptions {
    * build live, since they could not replay such histories. Always true when left out.
    */
   readonly isOnlyBuild?: () => boolean;
+  /** Gets this worker's slots for work outside activity tasks. */
+  readonly localSlots?: LocalSlots;
   /** How long active calls may take to end after a shutdown; 20 s when left out. */
   readonly shutdownGraceMs?: number;
 }
 
-const SHUTDOWN_GRACE_MS = 20_000;
+export const SHUTDOWN_GRACE_MS = 20_000;
 
 export interface RunWorker {
   /** Polls and works until `shutdown`. Rejects on a fatal error. */
@@ -39,9 +42,9 @@ export interface RunWorker {
 /** Creates the worker of runs, with settings chosen by measurement. */
 export async function createRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
   const { connection, namespace, taskQueue, activities, bundlePath, isOnlyBuild = () => true } = options;
-  const { shutdownGraceMs = SHUTDOWN_GRACE_MS } = options;
+  const { shutdownGraceMs = SHUTDOWN_GRACE_MS, localSlots = new LocalSlots() } = options;
   if (!existsSync(bundlePath)) throw new Error(`${bundlePath} is missing: run \`npm run build\`, then start again.`);
-  const { tuner, watchUntil } = createRunTuner();
+  const { tuner, watchUntil } = createRunTuner(localSlots);
   const { Worker } = await import('@temporalio/worker');
   const worker = await Worker.create({
     connection,
@@ -69,10 +72,10 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
   return { run: () => worker.run().finally(() => eagerStarts.close()), shutdown };
 }
 
-/** Identifies a build of the workflows. */
-export async function buildOf(bundlePath: string): Promise<string> {
+/** The version of a worker: the product's, then the build of its workflows. */
+export async function workerVersion(version: string, bundlePath: string): Promise<string> {
   const code = await readFile(bundlePath).catch(() => '');
-  return createHash('sha256').update(code).digest('hex').slice(0, 12);
+  return `${version}+${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 }
 
 /**

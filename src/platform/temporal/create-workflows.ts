@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { untilAborted } from '../../shared/deadline.js';
+import { RUN_FLOW_LOCAL } from '../../workflows/contract.js';
 import { atMost, type BoundedCalls, boundCalls } from './bounded-calls.js';
 import type { OpenRun, Workflows } from './contract.js';
 import { createSchedules } from './create-schedules.js';
@@ -16,6 +17,15 @@ export interface WorkflowsOptions {
   readonly connection: Connection | NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
+  /** Runs may begin with a local activity. Never when left out. */
+  readonly localStarts?: LocalStarts;
+}
+
+export interface LocalStarts {
+  /** False while a worker of another build lives, which could not replay such a run. */
+  isAllowed(): boolean | Promise<boolean>;
+  /** Temporal has the run, and this process has its first workflow task. */
+  onStarted?(runId: string): void;
 }
 
 /** The types of workflows that services start. The id of each is its row's id. */
@@ -30,7 +40,7 @@ const PING_TIMEOUT_MS = 2_000;
  * The interface to Temporal. An action that was done already succeeds; when Temporal does not answer, it throws a
  * Refusal `unavailable`.
  */
-export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsOptions): Workflows {
+export function createWorkflows({ connection, namespace, taskQueue, localStarts }: WorkflowsOptions): Workflows {
   const client = new Client({ connection, namespace });
   // Only a worker's own connection can receive the first task with the answer; others throw.
   const eagerStarts = connection instanceof Connection ? null : EagerStarts.of(connection);
@@ -49,15 +59,23 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         ...(isEager && { requestEagerStart: true }),
       }),
-    ).then(() => undefined, unless(WorkflowExecutionAlreadyStartedError, undefined));
-  const start = (type: string, workflowId: string, input: object): Promise<void> =>
+    ).then(({ eagerlyStarted }) => eagerlyStarted, unless(WorkflowExecutionAlreadyStartedError, false));
+  /** Answers whether this process got the workflow's first task. */
+  const start = (type: string, workflowId: string, input: object): Promise<boolean> =>
     eagerStarts === null
       ? startOnce(type, workflowId, { input, isEager: false })
       : eagerStarts.run((isEager) => startOnce(type, workflowId, { input, isEager }));
 
+  async function startRun(runId: string, { isAgain = false } = {}): Promise<void> {
+    // A run that was lost may have a call that ends its worker: it gets an ordinary activity, with heartbeats.
+    const isLocal = !isAgain && ((await localStarts?.isAllowed()) ?? false);
+    const isHere = await start(isLocal ? RUN_FLOW_LOCAL : RUN_FLOW, runId, { runId });
+    if (isLocal && isHere) localStarts?.onStarted?.(runId);
+  }
+
   return {
-    startRun: (runId) => start(RUN_FLOW, runId, { runId }),
-    startEval: (evalRunId) => start(EVAL_RUN, evalRunId, { evalRunId }),
+    startRun,
+    startEval: (evalRunId) => start(EVAL_RUN, evalRunId, { evalRunId }).then(() => undefined),
     whenEvalEnds: (evalRunId, withinMs) =>
       atMost(withinMs, () =>
         connection.withDeadline(Date.now() + withinMs, () => client.workflow.getHandle(evalRunId).result()),
@@ -116,7 +134,7 @@ async function testTool(client: Client, { id, taskQueue, signal, calls }: ToolTe
 }
 
 async function* openRuns(client: Client, taskQueue: string, { each }: BoundedCalls): AsyncIterable<OpenRun> {
-  const query = `WorkflowType = '${RUN_FLOW}' AND ExecutionStatus = 'Running'`;
+  const query = `WorkflowType IN ('${RUN_FLOW}', '${RUN_FLOW_LOCAL}') AND ExecutionStatus = 'Running'`;
   for await (const found of each(client.workflow.list({ query, pageSize: 1_000 }))) {
     // Two installations may share a namespace, each with its own task queue.
     if (found.taskQueue === taskQueue) yield { id: found.workflowId, startedAt: found.startTime.getTime() };

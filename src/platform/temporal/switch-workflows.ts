@@ -13,7 +13,7 @@ export function switchWorkflows(first: Workflows, log: Log): SwitchedWorkflows {
   let closing: Promise<void> = Promise.resolve();
   return {
     workflows: {
-      startRun: (runId) => current.startRun(runId),
+      startRun: (runId, options) => current.startRun(runId, options),
       startEval: (evalRunId) => current.startEval(evalRunId),
       whenEvalEnds: (evalRunId, withinMs) => current.whenEvalEnds(evalRunId, withinMs),
       applyPush: (workspaceId) => current.applyPush(workspaceId),

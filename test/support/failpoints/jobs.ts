@@ -5,6 +5,7 @@ import { burst, cancels, event, fires, hook, mail, notifies, redelivers, runsNow
 const ACT = '## Act @worker\n\nAct.\n\n## After @worker\n\nAfter.';
 const GATE = '## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.';
 const GROUP = '## Facts\n\n### Act @worker\n\nL.\n\n### Right @worker\n\nR.\n\n## After @worker\n\nC.';
+const LONG = '## Long @worker\n\nTake long.\n\n## After @worker\n\nAfter.';
 const HAND = '## Hand @lead\n\nHand on.\n\n## After @worker\n\nAfter.';
 const NOTE = '## Note @worker\n\nNote it.\n\n## After @worker\n\nAfter.';
 const COUNT = '## Count @counter\n\nCount on.';
@@ -242,6 +243,9 @@ export const JOBS = {
   'run-committed': { in: 'api', jobs: [run('a start', ACT), reruns('a rerun', 2)] },
   'steps-copying': { in: 'api', jobs: [reruns('a rerun', 1)] },
   'outbox-sent': { in: 'api', jobs: [run('a start', ACT)] },
+  'first-begun': { in: 'worker', jobs: [run('a step with tools', ACT)] },
+  'first-carried': { in: 'worker', jobs: [run('a step that takes long', LONG)] },
+  'first-taken-over': { in: 'worker', jobs: [run('a step that takes long', LONG)] },
   'lane-claimed': { in: 'worker', jobs: [run('a step with tools', ACT)] },
   'model-started': { in: 'worker', jobs: [run('a step with tools', ACT)] },
   'model-answered': { in: 'worker', jobs: [run('a step with tools', ACT)] },

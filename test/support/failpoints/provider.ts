@@ -1,6 +1,7 @@
+import { FIRST_ADVANCE_MS } from '../../../src/workflows/contract.js';
 import { type FakeAnswer, type FakeCall, type FakeProvider, startFakeProvider } from '../fake-provider.js';
 
-/** A model that acts once in `act`, hands work to two others in `hand`, is slow in `one`, and counts on in `count` until its conversation was summed up. */
+/** A model that acts once in `act`, hands work to two others in `hand`, is slow in `one` and slower in `long`, and counts on in `count` until its conversation was summed up. */
 export async function startJobProvider(): Promise<FakeProvider> {
   const summedUp = new Set<string>();
   return startFakeProvider((call) => {
@@ -18,6 +19,8 @@ function answer(call: FakeCall, summedUp: Set<string>): FakeAnswer {
   const [run = '', step = '', , , , turn = '0'] = parts;
   const append = { name: 'Bash', args: { command: `echo ${step}.${turn} >> files/${run}-${step}.txt` } };
   if (step === 'one') return { text: 'one is done', delayMs: 1_200 };
+  // Longer than a first advance is a local activity.
+  if (step === 'long') return { text: 'long is done', delayMs: FIRST_ADVANCE_MS + 2_000 };
   if ((step === 'act' || step === 'worker') && turn === '0') return { calls: [append] };
   // A worker that another job's kill ends may cut this call: what was cut is written again, as a model would.
   if (step === 'note' && (turn === '0' || (turn === '1' && call.prompt.includes('may have partly run'))))
