@@ -19,6 +19,8 @@ interface Options {
 interface FirstAdvance {
   readonly runId: string;
   readonly work: Promise<Stop>;
+  /** Settles when nothing is left to do for it here. */
+  ended: Promise<void>;
   readonly cancel: AbortController;
   readonly releaseSlot: () => void;
   /** True once the workflow has asked for it. */
@@ -77,7 +79,7 @@ export class FirstAdvances {
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     const active = [...this.#active.values()];
-    const ended = Promise.allSettled(active.map(({ work }) => work));
+    const ended = Promise.all(active.map((advance) => advance.ended));
     if (await settlesWithin(ended, graceMs)) return;
     for (const { cancel } of active) cancel.abort(new Error('the worker shuts down'));
     await ended;
@@ -90,10 +92,18 @@ export class FirstAdvances {
     failpoint('first-begun');
     const cancel = new AbortController();
     const work = advanceLane(this.deps, turn, { attempt: 1, cancelled: cancel.signal, isLeaving });
-    const advance: FirstAdvance = { runId: turn.runId, work, cancel, releaseSlot, isAsked: false, isCarried: false };
-    this.#active.set(turn.runId, advance);
+    const advance: FirstAdvance = {
+      runId: turn.runId,
+      work,
+      ended: Promise.resolve(),
+      cancel,
+      releaseSlot,
+      isAsked: false,
+      isCarried: false,
+    };
     const end = () => this.#end(advance);
-    work.then(end, end);
+    advance.ended = work.then(end, end);
+    this.#active.set(turn.runId, advance);
     return advance;
   }
 
@@ -113,17 +123,17 @@ export class FirstAdvances {
     return advance;
   }
 
-  #end(advance: FirstAdvance): void {
+  async #end(advance: FirstAdvance): Promise<void> {
+    const { runId } = advance;
     advance.releaseSlot();
-    const forget = () => {
-      if (this.#active.get(advance.runId) === advance) this.#active.delete(advance.runId);
-    };
-    if (!advance.isAsked) return void setTimeout(forget, KEEP_MS).unref();
-    if (!advance.isCarried || this.#active.get(advance.runId) !== advance) return;
+    const isTaken = () => this.#active.get(runId) !== advance;
+    const forget = () => isTaken() || this.#active.delete(runId);
+    if (!advance.isAsked) setTimeout(forget, KEEP_MS).unref();
+    if (!advance.isCarried || isTaken()) return;
     forget();
     const { db, log } = this.deps;
-    releaseLane(db, advance.runId).catch((error: unknown) =>
-      log.warn({ err: error, run: advance.runId }, 'failed to release a lane to other workers'),
+    await releaseLane(db, runId).catch((error: unknown) =>
+      log.warn({ err: error, run: runId }, 'failed to release a lane to other workers'),
     );
   }
 }

@@ -53,7 +53,10 @@ export interface EngineApp extends TestApp {
   restartWorker(build: WorkerBuild): Promise<void>;
 }
 
-export type WorkerBuild = Partial<Pick<RunWorkerOptions, 'bundlePath' | 'isOnlyBuild' | 'shutdownGraceMs'>>;
+export type WorkerBuild = Partial<Pick<RunWorkerOptions, 'bundlePath' | 'isOnlyBuild' | 'shutdownGraceMs'>> & {
+  /** Whether runs begin with a local activity; when left out, as the product decides. */
+  readonly startsLocally?: boolean;
+};
 
 export interface EngineOptions {
   readonly models?: Config['models'];
@@ -97,7 +100,7 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
   });
   let worker: Worker | null = null;
   const localStarts = {
-    isAllowed: () => worker?.isOnlyBuild() ?? false,
+    isAllowed: () => worker?.startsLocally() ?? false,
     onStarted: (runId: string) => worker?.firstAdvances.beginEarly(runId),
   };
   const workflows = createWorkflows({ connection, namespace, taskQueue, localStarts });
@@ -162,8 +165,7 @@ interface At extends WorkerBuild {
 
 interface Worker {
   readonly firstAdvances: FirstAdvances;
-  /** Whether runs may begin as only this build can replay. */
-  isOnlyBuild(): boolean;
+  startsLocally(): boolean;
   stop(): Promise<void>;
 }
 
@@ -190,7 +192,8 @@ async function startWorker(deps: Deps, at: At): Promise<Worker> {
   };
   // The workflows of an earlier release know no local start.
   const knowsLocal = at.bundlePath === undefined || at.bundlePath === join(distDir, 'workflows.js');
-  return { firstAdvances, isOnlyBuild: () => knowsLocal && (at.isOnlyBuild?.() ?? true), stop };
+  const startsLocally = () => at.startsLocally ?? (knowsLocal && (at.isOnlyBuild?.() ?? true));
+  return { firstAdvances, startsLocally, stop };
 }
 
 function verbs(app: TestApp) {

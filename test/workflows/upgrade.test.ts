@@ -108,7 +108,7 @@ test('security 6: while a worker of the last release lives, it can replay and fi
 });
 
 test('alone, this build does take up what the last release could not replay', async () => {
-  await app.restartWorker({ bundlePath: mine });
+  await app.restartWorker({ bundlePath: mine, startsLocally: false });
   const workspace = await app.workspace({ ...scripted(SCRIPT), 'flows/fork.md': flow(FLOWS.fork ?? '') });
   const id = await app.start(workspace, 'fork');
   await decideGates(app, { workspace, id }, (round) => (round < 20 ? 'reject' : 'approve'));
@@ -116,4 +116,17 @@ test('alone, this build does take up what the last release could not replay', as
   const [first] = await historiesOf(temporal.client, id);
   const replay = Worker.runReplayHistory({ workflowBundle: { codePath: last } }, first, id);
   await expect(replay).rejects.toThrow(/nondeterminism/i);
+});
+
+test('security 6: a worker of the last release that takes the first task of a run with a local advance fails it, and the run waits for this build', async () => {
+  await app.restartWorker({ bundlePath: last, startsLocally: true });
+  const workspace = await app.workspace({ ...scripted(SCRIPT), 'flows/gate.md': flow(FLOWS.gate ?? '') });
+  const id = await app.start(workspace, 'gate');
+  const failures = async () => {
+    const events = (await historiesOf(temporal.client, id)).flatMap((history) => history.events ?? []);
+    return events.filter((event) => event.workflowTaskFailedEventAttributes).length;
+  };
+  await expect.poll(failures).toBeGreaterThan(0);
+  await app.restartWorker({ bundlePath: mine });
+  await finish({ workspace, name: 'gate', id }, 1);
 });
