@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { DbSession } from '../../src/platform/db/contract.js';
-import { createDb, type Db, lastOf, startWorkerHeartbeat, WORKER_LIVES } from '../../src/platform/db/index.js';
+import { createDb, type Db, lastOf, startWorkerHeartbeat, WORKER_LIVES, watchBuilds } from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp, type TestApp } from '../support/create-test-app.js';
 import { freshDatabase } from '../support/postgres.js';
@@ -213,3 +213,25 @@ async function insertEval(): Promise<string> {
   );
   return id;
 }
+
+test('a process without a worker knows whether all workers that live have its build, within five seconds', async () => {
+  let nowMs = 0;
+  const isOnlyBuild = watchBuilds(db, '1', () => nowMs);
+  expect(await isOnlyBuild()).toBe(false);
+  const mine = await startWorkerHeartbeat(db, entryOf(newId()), silentLog);
+  expect(await isOnlyBuild()).toBe(true);
+  const other = await startWorkerHeartbeat(db, entryOf(newId(), '2'), silentLog);
+  nowMs += 5_000;
+  expect(await isOnlyBuild()).toBe(false);
+  await other.close();
+  nowMs += 4_999;
+  expect(await isOnlyBuild()).toBe(false);
+  nowMs += 1;
+  expect(await isOnlyBuild()).toBe(true);
+  await mine.close();
+});
+
+test('while the database does not answer, a process without a worker takes no build for the only one', async () => {
+  const query = () => Promise.reject(new Error('away'));
+  expect(await watchBuilds({ ...db, query }, '1')()).toBe(false);
+});

@@ -1,6 +1,7 @@
-import type { SlotReserveContext } from '@temporalio/worker';
+import type { SlotReserveContext, WorkflowSlotInfo } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { activityRule } from '../../src/platform/temporal/slots/activity-rule.js';
+import { LocalSlots } from '../../src/platform/temporal/slots/local-slots.js';
 import { createSlotLine, type SlotLine, type SlotRule } from '../../src/platform/temporal/slots/slot-line.js';
 import { workflowTaskRule } from '../../src/platform/temporal/slots/workflow-task-rule.js';
 
@@ -13,10 +14,10 @@ const context = (isSticky: boolean): SlotReserveContext => ({
   workerBuildId: 'b',
   isSticky,
 });
-const info = { type: 'workflow', workflowType: 'runFlow', isSticky: false } as const;
+const info: WorkflowSlotInfo = { type: 'workflow', workflowType: 'runFlow', isSticky: false };
 
 /** Tasks that come without end: each slot is asked for again as soon as it is free. */
-function flood(rule: SlotRule) {
+function flood(rule: SlotRule<typeof info>, slotInfo = info) {
   let nowMs = 0;
   const open: { id: number; permit: object }[] = [];
   const line: SlotLine<typeof info> = createSlotLine(rule, () => nowMs);
@@ -25,7 +26,7 @@ function flood(rule: SlotRule) {
     asked += 1;
     const id = asked;
     const permit = await line.supplier.reserveSlot(context(isSticky), never());
-    line.supplier.markSlotUsed({ slotInfo: info, permit });
+    line.supplier.markSlotUsed({ slotInfo, permit });
     open.push({ id, permit });
   };
   const settle = () => new Promise<void>((done) => setImmediate(done));
@@ -40,7 +41,7 @@ function flood(rule: SlotRule) {
     turn: async (ms: number) => {
       nowMs += ms;
       const ended = open.splice(0);
-      for (const { permit } of ended) line.supplier.releaseSlot({ slotInfo: info, permit });
+      for (const { permit } of ended) line.supplier.releaseSlot({ slotInfo, permit });
       for (const _ of ended) void ask();
       await settle();
     },
@@ -117,4 +118,37 @@ test('a reservation that is called off leaves the line, and its slot goes to the
   expect(line.supplier.tryReserveSlot(context(false))).toBeNull();
   line.supplier.releaseSlot({ permit: first });
   expect(await third).toEqual({ id: 2 });
+});
+
+test('a first task that waits for its local activity is not slow, and keeps no other task from its slot', async () => {
+  let waiting = 0;
+  const { ask, turn, open } = flood(
+    workflowTaskRule(() => waiting),
+    { ...info, workflowType: 'runFlowLocal' },
+  );
+  await ask(100);
+  expect(open).toHaveLength(8);
+  waiting = 8;
+  await ask(0);
+  expect(open).toHaveLength(16);
+  waiting = 0;
+  await turn(6_000);
+  expect(open).toHaveLength(8);
+  await turn(7_500);
+  await turn(7_500);
+  expect(open).toHaveLength(2);
+});
+
+test('work outside activity tasks takes their slots, at most fifty, and gives each back once', () => {
+  const slots = new LocalSlots();
+  expect(slots.tryTake()).toBeNull();
+  const { supplier, tryReserve } = createSlotLine({ admits: (taken) => taken.length < 52 }, () => 0);
+  slots.use(tryReserve);
+  const taken = Array.from({ length: 51 }, slots.tryTake);
+  expect(taken.filter((release) => release !== null)).toHaveLength(50);
+  const permits = [1, 2, 3].map(() => supplier.tryReserveSlot(context(false)));
+  expect(permits.filter((permit) => permit !== null)).toHaveLength(2);
+  taken[0]?.();
+  taken[0]?.();
+  expect([slots.tryTake() !== null, slots.tryTake()]).toEqual([true, null]);
 });
