@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { DbSession } from '../../src/platform/db/contract.js';
-import { createDb, type Db, lastOf, startWorkerHeartbeat, WORKER_LIVES, watchBuilds } from '../../src/platform/db/index.js';
+import {
+  createDb,
+  type Db,
+  lastOf,
+  startWorkerHeartbeat,
+  WORKER_LIVES,
+  watchBuilds,
+} from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp, type TestApp } from '../support/create-test-app.js';
 import { freshDatabase } from '../support/postgres.js';

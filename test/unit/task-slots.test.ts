@@ -122,14 +122,15 @@ test('a reservation that is called off leaves the line, and its slot goes to the
 
 test('a first task that waits for its local activity is not slow, and keeps no other task from its slot', async () => {
   let waiting = 0;
-  const { ask, turn, open } = flood(
+  const { ask, turn, open, line, settle } = flood(
     workflowTaskRule(() => waiting),
     { ...info, workflowType: 'runFlowLocal' },
   );
   await ask(100);
   expect(open).toHaveLength(8);
   waiting = 8;
-  await ask(0);
+  line.serve();
+  await settle();
   expect(open).toHaveLength(16);
   waiting = 0;
   await turn(6_000);
