@@ -31,7 +31,7 @@ interface FirstAdvance {
 
 /**
  * The first advances of runs that are active in this process and belong to no ordinary activity: the run's workflow
- * waits for its local activity, has not asked for it yet, or was told that this process carries it on.
+ * waits for its local activity, has not asked for it yet, or was informed that this process carries it on.
  */
 export class FirstAdvances {
   readonly #active = new Map<string, FirstAdvance>();

@@ -6,7 +6,7 @@ export const FAILPOINTS = {
   'steps-copying': 'a rerun: its row and the results it takes over are written, and nothing is committed',
   'outbox-sent': 'a start: Temporal has it, and the outbox still asks for it',
   'first-begun': 'a first advance as a local activity: the lane is not claimed',
-  'first-carried': 'a first advance that takes long: it goes on, and its workflow does not know',
+  'first-carried': 'a first advance that takes long: it continues, and its workflow does not know',
   'first-taken-over': 'a first advance that takes long: the next turn has taken it over',
   'lane-claimed': 'an advance: the lane is fenced, and no step has begun',
   'model-started': 'a model call: its start is recorded, and the request has not left',

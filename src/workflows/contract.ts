@@ -49,7 +49,7 @@ export interface RunActivities {
   /** Runs the lane's steps, in sandboxes, up to its next stop. Safe to repeat: the call journal is the truth. */
   advance(turn: Turn): Promise<Stop>;
   /**
-   * A run's first advance, as a local activity. Answers within `FIRST_ADVANCE_MS`: an advance that takes longer goes on
+   * A run's first advance, as a local activity. Answers within `FIRST_ADVANCE_MS`: an advance that takes longer continues
    * in the process, and the next turn takes it over. Also answers `again` when this worker has no room for it.
    */
   begin(turn: Turn): Promise<Stop>;
