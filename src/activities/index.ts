@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Deps } from '../deps.js';
 import {
   CarriedElsewhere,
@@ -81,6 +82,11 @@ async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A failure that only postpones the work. The SDK logs no warning for it. */
+function postponed({ message, name }: Error) {
+  return { message, type: name, category: ApplicationFailureCategory.BENIGN };
+}
+
 /**
  * Final refusals and stale turns are not retried; postponed work is, at its time. A cancellation is passed on
  * unchanged.
@@ -88,9 +94,9 @@ async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
 function asFailure(error: unknown, cancelled: AbortSignal): unknown {
   if (cancelled.aborted) return cancelled.reason ?? error;
   if (error instanceof JudgePostponed)
-    return ApplicationFailure.create({ message: error.message, type: error.name, nextRetryDelay: error.waitMs });
+    return ApplicationFailure.create({ ...postponed(error), nextRetryDelay: error.waitMs });
   if (error instanceof CarriedElsewhere)
-    return ApplicationFailure.create({ message: error.message, type: error.name, nextRetryDelay: LOOK_AGAIN_MS });
+    return ApplicationFailure.create({ ...postponed(error), nextRetryDelay: LOOK_AGAIN_MS });
   const name = error instanceof Error ? error.name : '';
   if (error instanceof Refusal && !isTransient(error))
     return ApplicationFailure.nonRetryable(error.message, error.kind);

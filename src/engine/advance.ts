@@ -32,6 +32,8 @@ export interface Attempt {
   readonly cancelled: AbortSignal;
   /** True once this worker shuts down: the lane stops at its next boundary, and another worker continues it. */
   readonly isLeaving: () => boolean;
+  /** Called with the lane's fence once this attempt has claimed it. */
+  readonly onClaimed?: (fence: bigint) => void;
 }
 
 /**
@@ -39,12 +41,14 @@ export interface Attempt {
  * on any worker, continues where this one stopped and pays for no recorded call twice. Throws when the attempt must be
  * repeated.
  */
-export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, isLeaving }: Attempt): Promise<Stop> {
+export async function advanceLane(deps: Deps, turn: Turn, options: Attempt): Promise<Stop> {
+  const { attempt, cancelled, isLeaving } = options;
   const live = enterLive(turn.runId);
   const signal = AbortSignal.any([cancelled, live.controller.signal]);
   const mask = new SecretMask();
   try {
     const claimed = await claimLane(deps.db, turn, attempt);
+    options.onClaimed?.(claimed.fence);
     failpoint('lane-claimed');
     const view = await readLane(deps.db, turn, claimed.state);
     if (!view || view.run.ended) return { kind: 'failed' };

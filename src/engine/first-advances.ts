@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { settlesWithin, within } from '../shared/deadline.js';
+import { settlesWithin, sleep, within } from '../shared/deadline.js';
 import { failpoint } from '../shared/failpoint.js';
 import { FIRST_ADVANCE_MS, type Stop, type Turn } from '../workflows/contract.js';
 import { type Attempt, advanceLane } from './advance.js';
@@ -8,6 +8,8 @@ import { isCarried, releaseLane, takeOverLane } from './journal/carry.js';
 
 /** How long the outcome of an early advance is kept for its workflow, in ms: longer than a workflow task takes. */
 const KEEP_MS = 30_000;
+/** The pause before a failed release of a lane is repeated. */
+const RELEASE_AGAIN_MS = 1_000;
 
 interface Options {
   /** True once this worker shuts down. */
@@ -27,6 +29,8 @@ interface FirstAdvance {
   isAsked: boolean;
   /** True once it outlasts its local activity. */
   isCarried: boolean;
+  /** The fence of its claim; null before that, and when the lane belongs to another attempt. */
+  fence: bigint | null;
 }
 
 /**
@@ -91,7 +95,10 @@ export class FirstAdvances {
     if (releaseSlot === null) return null;
     failpoint('first-begun');
     const cancel = new AbortController();
-    const work = advanceLane(this.deps, turn, { attempt: 1, cancelled: cancel.signal, isLeaving });
+    const onClaimed = (fence: bigint) => {
+      advance.fence = fence;
+    };
+    const work = advanceLane(this.deps, turn, { attempt: 1, cancelled: cancel.signal, isLeaving, onClaimed });
     const advance: FirstAdvance = {
       runId: turn.runId,
       work,
@@ -100,9 +107,12 @@ export class FirstAdvances {
       releaseSlot,
       isAsked: false,
       isCarried: false,
+      fence: null,
     };
-    const end = () => this.#end(advance);
-    advance.ended = work.then(end, end);
+    advance.ended = work.then(
+      () => this.#end(advance, { isKept: !advance.isAsked }),
+      () => this.#end(advance, { isKept: false }),
+    );
     this.#active.set(turn.runId, advance);
     return advance;
   }
@@ -115,7 +125,8 @@ export class FirstAdvances {
 
   async #takeOver(turn: Turn, attempt: number): Promise<FirstAdvance | null> {
     const advance = turn.lane === 'main' ? this.#active.get(turn.runId) : undefined;
-    if (!advance || !(await takeOverLane(this.deps.db, turn, attempt))) return null;
+    if (!advance || advance.fence === null) return null;
+    if (!(await takeOverLane(this.deps.db, turn, { attempt, fence: advance.fence }))) return null;
     failpoint('first-taken-over');
     this.#active.delete(turn.runId);
     // The activity has a slot of its own.
@@ -123,18 +134,30 @@ export class FirstAdvances {
     return advance;
   }
 
-  async #end(advance: FirstAdvance): Promise<void> {
+  /** An outcome that is kept waits for the workflow to ask; a failure would only delay the next turn. */
+  async #end(advance: FirstAdvance, { isKept }: { isKept: boolean }): Promise<void> {
     const { runId } = advance;
     advance.releaseSlot();
     const isTaken = () => this.#active.get(runId) !== advance;
     const forget = () => isTaken() || this.#active.delete(runId);
-    if (!advance.isAsked) setTimeout(forget, KEEP_MS).unref();
-    if (!advance.isCarried || isTaken()) return;
-    forget();
+    if (isKept) setTimeout(forget, KEEP_MS).unref();
+    const isOurs = !isTaken();
+    if (!isKept) forget();
+    if (advance.isCarried && isOurs) await this.#release(advance);
+  }
+
+  /** Until the lane is released, other workers wait for this process: a failure is repeated until the shutdown. */
+  async #release({ runId, fence }: FirstAdvance): Promise<void> {
     const { db, log } = this.deps;
-    await releaseLane(db, runId).catch((error: unknown) =>
-      log.warn({ err: error, run: runId }, 'failed to release a lane to other workers'),
-    );
+    for (let isFirst = true; fence !== null; isFirst = false) {
+      try {
+        return await releaseLane(db, runId, fence);
+      } catch (error) {
+        if (isFirst) log.warn({ err: error, run: runId }, 'failed to release a lane to other workers, will retry');
+      }
+      if (this.#isClosed) return;
+      await sleep(RELEASE_AGAIN_MS);
+    }
   }
 }
 

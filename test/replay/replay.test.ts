@@ -46,6 +46,7 @@ test('there is a history of every feature', () => {
     'stopped-fork',
     'stopped-subflow',
     'stopped-work',
+    'carried',
     'rerun',
     'slots',
     'votes',

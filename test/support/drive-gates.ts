@@ -1,5 +1,6 @@
 import type { RunView } from '../../src/contract/runs.js';
 import type { EngineApp } from './create-engine-app.js';
+import { sendWithRetry } from './send-with-retry.js';
 
 /** What is decided about the gate of a step in its n-th round, counted from 1; null leaves it. */
 export type Decide = (round: number, step: string) => 'approve' | 'reject' | null;
@@ -22,7 +23,7 @@ export async function decideGates(
     const run = await app.until(workspace, id, (view) => isOver(view) || meant(view).length > 0);
     if (isOver(run)) return run;
     for (const { id: step, step: n, round, gate } of meant(run)) {
-      const response = await app.post(at, { decision: decide(round, step), step: n, ...gate });
+      const response = await sendWithRetry(() => app.post(at, { decision: decide(round, step), step: n, ...gate }));
       // Where one branch is enough, the approval of another may have closed this gate meanwhile.
       const isGone = async () => !meant(await app.run(workspace, id)).some((gate) => gate.id === step);
       if (response.status !== 200 && !(response.status === 409 && (await isGone())))

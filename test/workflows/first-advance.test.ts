@@ -1,7 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Deps } from '../../src/deps.js';
 import { FirstAdvances, reconcile, sweepOutbox } from '../../src/engine/index.js';
+import { releaseLane, takeOverLane } from '../../src/engine/journal/carry.js';
 import { startWorkerHeartbeat } from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { attemptOf } from '../support/attempt.js';
@@ -91,6 +92,16 @@ test('a run that needs no second advance is one workflow task, with its advance 
   expect(callsOf(id)).toEqual([1, 1]);
 });
 
+test('the process that got the first workflow task with the start begins the advance early', async () => {
+  // Temporal gives the first task with the start only when it can.
+  const isStartedHere = async () => {
+    const { workspace, id } = await started(app);
+    await app.ended(workspace, id);
+    return app.startedHere.has(id);
+  };
+  await expect.poll(isStartedHere, { interval: 10 }).toBe(true);
+});
+
 test('an advance that takes long goes on, and an activity takes it over: no call is made twice', async () => {
   const held = hold();
   const { workspace, id } = await started(app);
@@ -152,10 +163,26 @@ test('while a worker of another build may live, a run begins as every build can 
   expect(await typeOf(next.id)).toBe('runFlowLocal');
 });
 
+/** The slots that the workers of `worker` hold. */
+let openSlots = 0;
+const takeSlot = () => {
+  openSlots += 1;
+  let isOpen = true;
+  return () => {
+    if (isOpen) openSlots -= 1;
+    isOpen = false;
+  };
+};
+afterEach(() => expect.poll(() => openSlots).toBe(0));
+
 /** What a worker has, without a worker: the test is the workflow. */
-function worker(workerId: string, options: Partial<ConstructorParameters<typeof FirstAdvances>[1]> = {}) {
-  const deps: Deps = { ...idle.deps, workerId };
-  return new FirstAdvances(deps, { isLeaving: () => false, tryTakeSlot: () => () => undefined, ...options });
+function worker(
+  workerId: string,
+  options: Partial<ConstructorParameters<typeof FirstAdvances>[1]> = {},
+  own: Partial<Deps> = {},
+) {
+  const deps: Deps = { ...idle.deps, workerId, ...own };
+  return new FirstAdvances(deps, { isLeaving: () => false, tryTakeSlot: takeSlot, ...options });
 }
 const first = (runId: string) => ({ runId, lane: 'main', turn: 1 });
 const second = (runId: string, carriedBy?: string) => ({
@@ -228,6 +255,58 @@ test('while the worker that carries an advance on lives, another one does not cl
   } finally {
     await register.close();
   }
+});
+
+test('a lane that another attempt has claimed is neither taken over nor released', async () => {
+  const held = hold();
+  const { id } = await started(idle);
+  const one = worker('one');
+  expect(await one.begin(first(id))).toMatchObject({ kind: 'again' });
+  // Another process lost the run and claimed it from the start.
+  await idle.deps.db.query(`UPDATE lane SET fence = fence + 1 WHERE run_id = $1`, [id]);
+  expect(await takeOverLane(idle.deps.db, second(id), { attempt: 1, fence: 1n })).toBe(false);
+  await releaseLane(idle.deps.db, id, 1n);
+  held.release();
+  await one.close(60_000);
+  expect(await laneOf(idle, id)).toEqual([1, 1, 2, 'running']);
+});
+
+test('an activity whose takeover was committed and not answered takes over again, and cuts no call', async () => {
+  const held = hold();
+  const { id } = await started(idle);
+  const one = worker('one');
+  expect(await one.begin(first(id))).toMatchObject({ kind: 'again' });
+  expect(await takeOverLane(idle.deps.db, second(id), { attempt: 1, fence: 1n })).toBe(true);
+  const advanced = one.advance(second(id), attemptOf(2));
+  await expect.poll(() => laneOf(idle, id)).toEqual([2, 2, 1, 'running']);
+  held.release();
+  expect(await advanced).toEqual({ kind: 'done' });
+  expect(callsOf(id)).toEqual([1, 1]);
+});
+
+test('a failed release is repeated until other workers may claim the lane', async () => {
+  const held = hold();
+  const { id } = await started(idle);
+  let failures = 0;
+  const db: Deps['db'] = {
+    ...idle.deps.db,
+    query: (async (statement: never, values: never) => {
+      if (
+        typeof statement === 'string' &&
+        String(statement).startsWith('UPDATE lane SET attempt = 2') &&
+        failures < 1
+      ) {
+        failures += 1;
+        throw new Error('no answer');
+      }
+      return idle.deps.db.query(statement, values);
+    }) as Deps['db']['query'],
+  };
+  const one = worker('one', {}, { db });
+  expect(await one.begin(first(id))).toMatchObject({ kind: 'again' });
+  held.release();
+  await expect.poll(() => laneOf(idle, id)).toEqual([1, 2, 1, 'done']);
+  expect(failures).toBe(1);
 });
 
 test('an advance that a dead worker carried on is claimed at once; what it still does is not written', async () => {

@@ -9,6 +9,7 @@ import { createEngineApp, type EngineApp } from '../support/create-engine-app.js
 import { decideGates } from '../support/drive-gates.js';
 import { flow, scripted } from '../support/flows.js';
 import { historiesOf, ownTemporal } from '../support/own-temporal.js';
+import { sendWithRetry } from '../support/send-with-retry.js';
 
 /** Set to a release's name, the histories of this build are written to test/replay/histories/<name>/. */
 const RECORD = process.env.RECORD_HISTORIES ?? '';
@@ -58,6 +59,7 @@ const FLOWS: Readonly<Record<string, string>> = {
   'stopped-later': flow('## Two @worker\n\n- retry: { max: 2, wait: 1h }\n\nFail once.'),
   'stopped-fork': flow('## Both\n\n### Left @worker\n\nL.\n\n### Right\n\n- approve: human\n\nR?'),
   'stopped-subflow': flow('## Call\n\n- subflow: stopped'),
+  carried: flow('## Carried @worker\n\nA.\n\n## Two @worker\n\nB.'),
   'stopped-work': flow('## Slow @worker\n\nS.'),
   rerun: flow('## One @worker\n\nA.\n\n## Gate\n\n- approve: human\n\nOK?\n\n## Two @worker\n\nB.'),
   slots: flow(
@@ -92,7 +94,7 @@ const UNATTENDED = ['gate-timeout', 'any', 'remind', 'event-timeout', 'timeout-b
 const REJECTED: Readonly<Record<string, number>> = { long: 11, 'reject-back': 1 };
 const AGENT = 'tools: [ask_human, Bash, Read]\napprove: [Bash]\n';
 const SCRIPT =
-  '- { when: { step: dawdle }, text: late, delayMs: 1500 }\n- { when: { step: asks, turn: 1 }, calls: [{ tool: ask_human, args: { question: Which? } }] }\n- { when: { step: acts, turn: 1 }, calls: [{ tool: Bash, args: { command: "true" } }] }\n- { when: { step: two, attempt: 1, contains: "Fail once" }, error: refused }\n- { when: { step: fails }, error: refused }\n- { when: { step: slow }, text: late, delayMs: 20000 }\n- { text: done }\n';
+  '- { when: { step: dawdle }, text: late, delayMs: 1500 }\n- { when: { step: asks, turn: 1 }, calls: [{ tool: ask_human, args: { question: Which? } }] }\n- { when: { step: acts, turn: 1 }, calls: [{ tool: Bash, args: { command: "true" } }] }\n- { when: { step: two, attempt: 1, contains: "Fail once" }, error: refused }\n- { when: { step: fails }, error: refused }\n- { when: { step: carried }, text: late, delayMs: 6000 }\n- { when: { step: slow }, text: late, delayMs: 20000 }\n- { text: done }\n';
 
 test('the history of every feature replays on the build that made it', async () => {
   const files = Object.fromEntries(Object.entries(FLOWS).map(([name, text]) => [`flows/${name}.md`, text]));
@@ -142,7 +144,7 @@ async function drive(workspace: string, id: string): Promise<void> {
       if (wait.kind === 'approval' && !UNATTENDED.includes(run.flow)) await approve(`${at}/approve`, run.flow);
       const isLeft = wait.releaseUrl === undefined || UNATTENDED.includes(run.flow);
       const url = isLeft ? null : new URL(wait.releaseUrl);
-      if (url) await app.post(url.pathname + url.search, {}, { as: null });
+      if (url) await sendWithRetry(() => app.post(url.pathname + url.search, {}, { as: null }));
     }
     await app.until(workspace, id, (view) => view.finishedAt !== null || view.lastSeq > run.lastSeq);
   }
@@ -150,7 +152,7 @@ async function drive(workspace: string, id: string): Promise<void> {
 
 async function approve(path: string, name: string): Promise<void> {
   const body = { decision: 'approve', ...DECIDES[name] };
-  await app.post(path, body);
+  await sendWithRetry(() => app.post(path, body));
   if (name === 'votes') await app.post(path, body, { as: await app.keyFor('editor') });
 }
 

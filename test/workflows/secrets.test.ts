@@ -302,6 +302,8 @@ describe('security 18: what fails tells no secret', () => {
   test('an activity that breaks with it: its failure is in Temporal’s history, and in the log', async () => {
     play([{ calls: [{ name: 'Write', args: { path: 'outputs/x.txt', content: 'x' } }] }, { text: 'done' }]);
     const workspace = await app.workspace(tree('V'));
+    // A local first advance has no failure in the history.
+    await app.restartWorker({ startsLocally: false });
     broken.push(`the disk said ${CANARY}`);
     const { run } = await runIt(workspace);
     expect(run.status).toBe('completed');
@@ -310,6 +312,23 @@ describe('security 18: what fails tells no secret', () => {
     expect(String((logged.at(-1) as { err?: Error }).err?.message)).toBe('the disk said [secret V]');
     const histories = await closedHistoriesOf(temporal, run.id);
     expect(histories.map((one) => textOfHistory(historyToJSON(one))).join('\n')).toContain('the disk said [secret V]');
+    await expectNoLeak(workspace, run.id);
+    await app.restartWorker({});
+  });
+
+  test('a local first advance that breaks with it: its failure is in the log', async () => {
+    play([{ calls: [{ name: 'Write', args: { path: 'outputs/x.txt', content: 'x' } }] }, { text: 'done' }]);
+    const workspace = await app.workspace(tree('V'));
+    const logged = () => lines.filter((line) => 'message' in line && line.message === 'an advance failed');
+    const before = logged().length;
+    broken.push(`the disk said ${CANARY}`);
+    const { run } = await runIt(workspace);
+    expect(run.status).toBe('completed');
+    expect(
+      logged()
+        .slice(before)
+        .map((line) => String((line as { err?: Error }).err?.message)),
+    ).toEqual(['the disk said [secret V]']);
     await expectNoLeak(workspace, run.id);
   });
 });

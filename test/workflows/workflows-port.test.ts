@@ -42,6 +42,25 @@ describe.each(kinds)('over the connection of %s', (_kind, connect) => {
     expect(await workflows.describeRun(runId)).toBe('closed');
   });
 
+  test('a run begins locally where it may, unless it is started again; without a worker here its task is elsewhere', async () => {
+    const startedHere: string[] = [];
+    let isAllowed = true;
+    const localStarts = { isAllowed: () => isAllowed, onStarted: (runId: string) => void startedHere.push(runId) };
+    const local = createWorkflows({ connection, namespace, taskQueue, localStarts });
+    const typeOf = async (options?: { isAgain: boolean }) => {
+      const runId = randomUUID();
+      await local.startRun(runId, options);
+      const { type } = await client.workflow.getHandle(runId).describe();
+      await client.workflow.getHandle(runId).terminate('test');
+      return type;
+    };
+    expect(await typeOf()).toBe('runFlowLocal');
+    expect(await typeOf({ isAgain: true })).toBe('runFlow');
+    isAllowed = false;
+    expect(await typeOf()).toBe('runFlow');
+    expect(startedHere).toEqual([]);
+  });
+
   test('signals and cancels of runs that are unknown or over are success', async () => {
     const over = await startedRun();
     await client.workflow.getHandle(over).terminate('test');

@@ -107,12 +107,13 @@ export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log
 const BUILDS_FOR_MS = 5_000;
 
 /**
- * Whether workers live and all of them have this build, for a process without a worker. Asks the database at most every
- * five seconds while workers live. False while the database does not answer.
+ * Whether workers live and all of them have this build, for a process without a worker. Asks the database one question
+ * at a time, and none for five seconds after an answer that knows a worker. False while the database does not answer.
  */
 export function watchBuilds(db: Sql, version: string, now = () => performance.now()): () => Promise<boolean> {
   let askAt = 0;
   let asked: Promise<boolean> = Promise.resolve(false);
+  let isAsking = false;
   async function ask(): Promise<boolean> {
     const [row] = await db.query<{ mine: number; others: number }>({
       name: 'live-builds',
@@ -125,7 +126,14 @@ export function watchBuilds(db: Sql, version: string, now = () => performance.no
     return mine > 0 && others === 0;
   }
   return () => {
-    if (now() >= askAt) asked = ask().catch(() => false);
+    if (now() >= askAt && !isAsking) {
+      isAsking = true;
+      asked = ask()
+        .catch(() => false)
+        .finally(() => {
+          isAsking = false;
+        });
+    }
     return asked;
   };
 }
