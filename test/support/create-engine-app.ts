@@ -38,8 +38,6 @@ import { fileList, noModels, type Tree } from './workspace-app.js';
 
 export interface EngineApp extends TestApp {
   readonly taskQueue: string;
-  /** The runs that began with a local activity and whose first workflow task came to this worker with the start. */
-  readonly startedHere: ReadonlySet<string>;
   workspace(files: Tree): Promise<string>;
   /** Starts a run and answers its id. */
   start(workspace: string, flow: string, body?: object): Promise<string>;
@@ -101,13 +99,9 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
     workerId: `${hostname()}-${newId()}`,
   });
   let worker: Worker | null = null;
-  const startedHere = new Set<string>();
   const localStarts = {
     isAllowed: () => worker?.startsLocally() ?? false,
-    onStarted: (runId: string) => {
-      startedHere.add(runId);
-      worker?.firstAdvances.beginEarly(runId);
-    },
+    onStarted: (runId: string) => worker?.firstAdvances.beginEarly(runId),
   };
   const workflows = createWorkflows({ connection, namespace, taskQueue, localStarts });
   const app = await createTestApp({
@@ -137,7 +131,7 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
     await closeDb();
   });
   const keyFor = (role: Role) => createKey(app.deps, { tenant: app.tenant, owner: app.owner, role });
-  return { ...app, taskQueue, startedHere, stopWorker, restartWorker, keyFor, ...verbs(app) };
+  return { ...app, taskQueue, stopWorker, restartWorker, keyFor, ...verbs(app) };
 }
 
 /** A database of its own: the loops of one app, its outbox's sweep among them, never touch another's runs. */

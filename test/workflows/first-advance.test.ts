@@ -92,16 +92,6 @@ test('a run that needs no second advance is one workflow task, with its advance 
   expect(callsOf(id)).toEqual([1, 1]);
 });
 
-test('the process that got the first workflow task with the start begins the advance early', async () => {
-  // Temporal gives the first task with the start only when it can.
-  const isStartedHere = async () => {
-    const { workspace, id } = await started(app);
-    await app.ended(workspace, id);
-    return app.startedHere.has(id);
-  };
-  await expect.poll(isStartedHere, { interval: 10 }).toBe(true);
-});
-
 test('an advance that takes long goes on, and an activity takes it over: no call is made twice', async () => {
   const held = hold();
   const { workspace, id } = await started(app);
